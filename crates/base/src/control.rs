@@ -1,0 +1,113 @@
+//! The head of the shared segment and the control page of each rank: what processes of one host know of each other.
+//!
+//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and by `towpath ps`.
+//! The segment is one sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
+//! rank, then what the shared-memory transport lays out for itself. Every field is at a fixed offset, asserted below.
+
+use crate::sync::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// Size of a page of the segment in bytes; also the stride of the control pages.
+pub const PAGE: usize = 4096;
+
+/// Marks a segment of this layout ("towpath1" read as bytes).
+pub const MAGIC: u64 = u64::from_le_bytes(*b"towpath1");
+
+/// First page of the segment, written by whoever made it (own mpiexec, or the first local rank).
+#[repr(C)]
+pub struct SegmentHead {
+    /// [`MAGIC`], written last by the maker.
+    pub magic: AtomicU64,
+    /// Random number of the job: processes of another job never agree on it.
+    pub nonce: AtomicU64,
+    /// How many ranks this host has.
+    pub local_ranks: AtomicU32,
+    /// How many local ranks have mapped the segment (the start-up barrier without messages).
+    pub attached: AtomicU32,
+    /// How many have finalised.
+    pub finalized: AtomicU32,
+    /// Set to 1 by whoever ends the job early: waiting ranks leave their loops.
+    pub aborting: AtomicU32,
+    /// Logical processors that the local ranks may use together (union of their affinity masks cut by the cgroup
+    /// quota), as far as they have said so.
+    pub allowed_cores: AtomicU32,
+}
+
+/// State of a rank as its page shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum RankState {
+    /// Not yet in MPI_Init.
+    Starting = 0,
+    /// Between MPI_Init and MPI_Finalize.
+    Running = 1,
+    /// Has called MPI_Finalize (or ended its last session).
+    Finalized = 2,
+    /// Has called MPI_Abort.
+    Aborted = 3,
+}
+
+/// One page per local rank.
+#[repr(C)]
+pub struct ControlPage {
+    /// Process number of the owner, 0 before it has attached.
+    pub pid: AtomicU32,
+    /// A [`RankState`].
+    pub state: AtomicU32,
+    /// Number of the MPI function that the rank is in or was in last (index into the generated table of names), 0: none.
+    pub last_call: AtomicU32,
+    /// 1 while the rank is inside that function.
+    pub in_call: AtomicU32,
+    /// What a blocked rank waits for: peer in the first job's world, -1 any, -2 nothing.
+    pub waits_for_peer: AtomicI32,
+    /// Tag it waits for.
+    pub waits_for_tag: AtomicI32,
+    /// Context it waits on (see `ids::ContextId`).
+    pub waits_for_context: AtomicU64,
+    /// Counts everything the rank completed; an observer that sees no change in any rank sees a hang.
+    pub completions: AtomicU64,
+    padding: [u8; 24],
+    /// Futex word: 1 while the owner sleeps or is about to; a poster that reads 1 sets 0 and wakes. On a line of its own.
+    pub sleep: AtomicU32,
+    padding_of_sleep: [u8; 60],
+    /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
+    pub doorbell: [AtomicU64; 32],
+}
+
+impl ControlPage {
+    /// Publishes a state.
+    pub fn set_state(&self, state: RankState) {
+        self.state.store(state as u32, Ordering::Release);
+    }
+}
+
+/// Offset of the control page of a local rank in the segment, in bytes.
+pub const fn control_page_offset(local_rank: usize) -> usize {
+    PAGE * (1 + local_rank)
+}
+
+/// Offset of the first byte behind all control pages.
+pub const fn behind_control_pages(local_ranks: usize) -> usize {
+    PAGE * (1 + local_ranks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn fields_lie_where_other_programs_look_for_them() {
+        assert_eq!(offset_of!(SegmentHead, magic), 0);
+        assert_eq!(offset_of!(SegmentHead, nonce), 8);
+        assert_eq!(offset_of!(SegmentHead, local_ranks), 16);
+        assert_eq!(offset_of!(SegmentHead, attached), 20);
+        assert_eq!(offset_of!(SegmentHead, aborting), 28);
+        assert_eq!(offset_of!(ControlPage, pid), 0);
+        assert_eq!(offset_of!(ControlPage, state), 4);
+        assert_eq!(offset_of!(ControlPage, last_call), 8);
+        assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
+        assert_eq!(offset_of!(ControlPage, sleep), 64);
+        assert_eq!(offset_of!(ControlPage, doorbell), 128);
+        assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
+    }
+}

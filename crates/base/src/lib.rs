@@ -1,0 +1,12 @@
+//! The vocabulary that every storey of Towpath shares: identifiers, the fill/drain contract by which bytes leave and
+//! enter user memory, the table of settings, the layout of the control page, and the only names of atomics and cells.
+//!
+//! This crate stands beside the staircase (see ARCHITECTURE.md), knows no MPI object, and makes no system call.
+
+#![deny(missing_docs)]
+
+pub mod config;
+pub mod control;
+pub mod ids;
+pub mod sync;
+pub mod transfer;

@@ -1,0 +1,155 @@
+//! How bytes come out of and go into user memory without the wires knowing what they are.
+//!
+//! A wire lends memory and asks a [`Fill`] to write the next bytes into it, or shows received bytes to a [`Drain`].
+//! Contiguous buffers are described directly, so that a wire may copy them with the routine that suits it, or let
+//! the peer read them in place. User buffers are raw pointers all the way: they may be unaligned, padded, aliased
+//! or NULL with `MPI_BOTTOM`.
+
+/// What one call of a packer achieved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// So many bytes were moved. Fewer than asked for only at the end of the data or before an indivisible block.
+    Done(usize),
+    /// Another device is at work; ask again. Nothing of this call counts yet.
+    Pending,
+}
+
+/// Produces the bytes of one message in order.
+///
+/// # Safety
+/// An implementation must stay inside the memory it was created for, and write at most `capacity` bytes.
+pub unsafe trait Fill {
+    /// Writes the next bytes of the message to `into`.
+    ///
+    /// # Safety
+    /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer must still live.
+    unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
+}
+
+/// Consumes the bytes of one message in order.
+///
+/// # Safety
+/// An implementation must stay inside the memory it was created for; bytes beyond the end of its buffer are dropped.
+pub unsafe trait Drain {
+    /// Takes the next bytes of the message from `from`. All are taken: `Done` always carries `length`.
+    ///
+    /// # Safety
+    /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker must still live.
+    unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
+}
+
+/// Where the bytes of a message that is sent come from.
+pub enum Source {
+    /// `length` bytes in a row.
+    Bytes {
+        /// First byte.
+        pointer: *const u8,
+        /// How many.
+        length: usize,
+    },
+    /// Anything else: a packer that yields `length` bytes.
+    Packer {
+        /// Produces them.
+        fill: Box<dyn Fill>,
+        /// How many in all.
+        length: usize,
+    },
+}
+
+/// Where the bytes of a message that is received go.
+pub enum Target {
+    /// A row of `length` bytes.
+    Bytes {
+        /// First byte.
+        pointer: *mut u8,
+        /// How many fit.
+        length: usize,
+    },
+    /// Anything else: an unpacker with room for `length` bytes.
+    Unpacker {
+        /// Consumes them.
+        drain: Box<dyn Drain>,
+        /// How many fit in all.
+        length: usize,
+    },
+}
+
+impl Source {
+    /// Length of the message in bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Source::Bytes { length, .. } | Source::Packer { length, .. } => *length,
+        }
+    }
+
+    /// Produces the next bytes: a contiguous source moves its pointer along.
+    ///
+    /// # Safety
+    /// As [`Fill::fill`].
+    pub unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+        match self {
+            Source::Bytes { pointer, length } => {
+                let step = capacity.min(*length);
+                // SAFETY: the caller lends `capacity` bytes; `length` bytes are left behind `pointer`.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(*pointer, into, step);
+                    *pointer = pointer.add(step);
+                }
+                *length -= step;
+                Step::Done(step)
+            }
+            // SAFETY: handed through.
+            Source::Packer { fill, length } => match unsafe { fill.fill(into, capacity.min(*length)) } {
+                Step::Done(step) => {
+                    *length -= step;
+                    Step::Done(step)
+                }
+                Step::Pending => Step::Pending,
+            },
+        }
+    }
+}
+
+impl Target {
+    /// Room in bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Target::Bytes { length, .. } | Target::Unpacker { length, .. } => *length,
+        }
+    }
+
+    /// Consumes the next bytes; what does not fit is dropped.
+    ///
+    /// # Safety
+    /// As [`Drain::drain`].
+    pub unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+        match self {
+            Target::Bytes { pointer, length: room } => {
+                let step = length.min(*room);
+                // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from, *pointer, step);
+                    *pointer = pointer.add(step);
+                }
+                *room -= step;
+                Step::Done(length)
+            }
+            Target::Unpacker { drain, length: room } => {
+                let step = length.min(*room);
+                // SAFETY: handed through, cut to the room that is left.
+                match unsafe { drain.drain(from, step) } {
+                    Step::Done(_) => {
+                        *room -= step;
+                        Step::Done(length)
+                    }
+                    Step::Pending => Step::Pending,
+                }
+            }
+        }
+    }
+}
+
+// SAFETY: sources and targets are moved with the request that owns them between threads that hold the lane's lock.
+unsafe impl Send for Source {}
+// SAFETY: as above.
+unsafe impl Send for Target {}

@@ -1,0 +1,1 @@
+//! Towpath: engine (see ARCHITECTURE.md).

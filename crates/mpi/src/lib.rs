@@ -1,0 +1,6 @@
+//! The objects of the standard, one module per chapter, and the only process-wide state of Towpath.
+
+pub mod constants;
+pub mod face;
+
+pub use face::{Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray};

@@ -1,0 +1,106 @@
+//! The wires: they move headers and bytes between processes and know no tag, communicator, datatype or collective.
+//!
+//! Every wire implements [`Wire`]: *short* (a message that fits beside its header), *copied* (the wire lends a slot,
+//! the caller fills it), and *regions* (a large message is published by its sender and pulled by its receiver).
+//! Back-pressure is a return value, [`NoResource`]: the caller queues and tries again after progress.
+//!
+//! Order: messages and publications from one process to another arrive in the order of the calls, whatever way their
+//! payload takes. Nothing here blocks.
+
+#![deny(missing_docs)]
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+/// What travels in front of every message; the wire carries it unread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Header {
+    /// Which of the engine's protocols the message belongs to.
+    pub protocol: u8,
+    /// Sixteen bytes for the engine (context; tag and rank).
+    pub words: [u64; 2],
+}
+
+/// Largest payload of [`Wire::short`] in bytes, on every wire.
+pub const SHORT_BYTES: usize = 40;
+
+/// The wire has no room now. The caller keeps the message and tries again after [`Wire::progress`] did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the wire has no room for another message to this peer now")]
+pub struct NoResource;
+
+/// Names a published region towards its receiver: travels inside the engine's announcement (16 bytes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct RegionKey(pub [u64; 2]);
+
+/// Where arrivals and completions go. The engine implements it; calls come from inside [`Wire::progress`] only.
+pub trait Sink {
+    /// A message arrived. `payload` is valid for `length` bytes during the call only.
+    ///
+    /// # Safety contract
+    /// The wire guarantees that `payload` is readable for `length` bytes.
+    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize);
+    /// The receiver has taken everything it wants of the region published with this `token`: the memory is free again.
+    fn released(&mut self, token: u64);
+    /// The pull started with this `token` is complete: all bytes are in the target.
+    fn pulled(&mut self, token: u64);
+    /// The peer is gone (process died, connection lost): nothing more will come from it.
+    fn lost(&mut self, peer: PeerIndex);
+}
+
+/// One kind of wire, or the table of all wires of the process.
+///
+/// Generic code takes `W: Wire`; there is no `dyn Wire`, so the small path stays one inlined path.
+pub trait Wire {
+    /// Sends a message of at most [`SHORT_BYTES`] bytes.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource>;
+
+    /// Largest message that [`Wire::copied`] takes towards this peer, in bytes (may grow when the pair becomes hot).
+    fn copied_limit(&self, to: PeerIndex) -> usize;
+
+    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`]) to `fill`, then sends it.
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource>;
+
+    /// Makes the bytes of `source` available to one receiver, without sending anything. The key travels in the
+    /// engine's own announcement. [`Sink::released`] reports `token` when the receiver is done.
+    ///
+    /// # Safety
+    /// The memory behind `source` must live until `released`, or until [`Wire::withdraw`].
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey;
+
+    /// Takes a publication back; false when the receiver has begun to pull it (then `released` will come).
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool;
+
+    /// Brings the first `target.length()` bytes of a region that the peer published (fewer than its length: the rest
+    /// is not wanted). [`Sink::pulled`] reports `token`. A target of length 0 only releases the region.
+    /// Never refused: what cannot start now is queued inside.
+    ///
+    /// # Safety
+    /// The memory behind `target` must live until `pulled`.
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target);
+
+    /// Moves everything that can move and reports it. True when anything happened (arrival, completion, a queued
+    /// transfer went a step): callers spin on false.
+    fn progress(&mut self, sink: &mut impl Sink) -> bool;
+
+    /// True while this side still owes something (publications not released, pulls under way, entries not sent):
+    /// `MPI_Finalize` makes progress until it is false.
+    fn busy(&self) -> bool;
+}
