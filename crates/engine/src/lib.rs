@@ -1,1 +1,3 @@
 //! Towpath: engine (see ARCHITECTURE.md).
+
+pub mod messages;
