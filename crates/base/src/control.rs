@@ -68,7 +68,10 @@ pub struct ControlPage {
     padding: [u8; 24],
     /// Futex word: 1 while the owner sleeps or is about to; a poster that reads 1 sets 0 and wakes. On a line of its own.
     pub sleep: AtomicU32,
-    padding_of_sleep: [u8; 60],
+    /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
+    /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
+    pub wake_fence: AtomicU32,
+    padding_of_sleep: [u8; 56],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
 }
@@ -107,6 +110,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, last_call), 8);
         assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
         assert_eq!(offset_of!(ControlPage, sleep), 64);
+        assert_eq!(offset_of!(ControlPage, wake_fence), 68);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }

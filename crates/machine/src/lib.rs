@@ -1,1 +1,14 @@
-//! Towpath: machine.
+//! What the hardware and the kernel offer: cores, memory, futexes, barriers between processes, and the policy of waiting.
+//!
+//! Everything here is about *this* host and knows no wire and no MPI object. Nothing blocks except the functions that
+//! say so in their name or first line.
+
+#![deny(missing_docs)]
+
+pub mod cgroup;
+pub mod cores;
+pub mod futex;
+pub mod membarrier;
+pub mod memory;
+pub mod thread;
+pub mod wait;

@@ -1,0 +1,270 @@
+//! How a process waits: spin, yield or sleep, and how it is woken.
+//!
+//! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than cores 11-36 times
+//! slower than yielding; a futex wake across idle virtual cores costs 23 us). Where ranks fit on the allowed cores:
+//! spin, then yield up to a millisecond, then sleep. Where they do not: never spin; yield; sleep after some yields, or
+//! as soon as yields are slow, because then a stranger uses the core.
+//!
+//! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier messages visible
+//! (a barrier in all processes, or posters fence, see [`ControlPage::wake_fence`]), then looks once more.
+
+use std::hint::spin_loop;
+use std::time::{Duration, Instant};
+
+use towpath_base::config;
+use towpath_base::control::{ControlPage, SegmentHead};
+use towpath_base::sync::{Ordering, compiler_fence, fence};
+
+use crate::{futex, membarrier};
+
+/// What can end a wait. Descriptors (sockets, the launcher) join as further variants.
+#[derive(Clone, Copy)]
+pub enum Sources<'a> {
+    /// Messages in shared memory only: sleeps on the futex word of the own control page.
+    SharedMemory {
+        /// The control page of the process that waits.
+        own: &'a ControlPage,
+        /// Head of its segment: an abort ends the wait.
+        head: &'a SegmentHead,
+    },
+}
+
+/// Longest time that a fitting process yields before it sleeps.
+const YIELD_LIMIT: Duration = Duration::from_millis(1);
+/// A yield that took this long gave the core to a stranger for a whole slice.
+const STRANGER: Duration = Duration::from_millis(1);
+/// Time spun before yielding where ranks fit, unless the setting says otherwise.
+const SPIN: Duration = Duration::from_micros(50);
+/// Empty polls between two looks at the clock while spinning.
+const POLLS_PER_CLOCK: u32 = 64;
+/// Empty polls without a pause instruction: a pause lengthens the latency of a message that is just arriving.
+const POLLS_WITHOUT_PAUSE: u32 = 4096;
+
+/// The waiting state of one thread of a process: knows how long it has waited and what to do next.
+#[derive(Debug)]
+pub struct Waiter {
+    fits: bool,
+    use_membarrier: bool,
+    spin: Duration,
+    yields_before_sleep: u32,
+    slow_yield: Duration,
+    average_yield: Duration,
+    polls: u32,
+    yields: u32,
+    began: Option<Instant>,
+    sleeps: u64,
+}
+
+impl Waiter {
+    /// Policy for a host with so many ranks of this job on so many allowed cores. Announces on the own control page
+    /// how posters must look at the sleep word, so it must be made before the process first waits.
+    pub fn new(local_ranks: usize, allowed_cores: usize, own: &ControlPage) -> Waiter {
+        let cores = allowed_cores.max(1);
+        let fits = local_ranks <= cores;
+        let per_core = local_ranks.div_ceil(cores).max(1) as u32;
+        // A barrier in all processes interrupts every core; where sleeping is frequent a fence per message is cheaper.
+        let use_membarrier = membarrier::register() && fits;
+        own.wake_fence.store(u32::from(!use_membarrier), Ordering::Release);
+        fence(Ordering::SeqCst);
+        let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
+        Waiter {
+            fits,
+            use_membarrier,
+            spin: if fits { spin } else { Duration::ZERO },
+            yields_before_sleep: 2 * per_core + 2,
+            slow_yield: Duration::from_micros(50) + Duration::from_micros(5) * per_core,
+            average_yield: Duration::ZERO,
+            polls: 0,
+            yields: 0,
+            began: None,
+            sleeps: 0,
+        }
+    }
+
+    /// True when there are more ranks than cores: polling calls that find nothing should yield too.
+    pub fn oversubscribed(&self) -> bool {
+        !self.fits
+    }
+
+    /// How often this waiter has slept.
+    pub fn sleeps(&self) -> u64 {
+        self.sleeps
+    }
+
+    /// Something happened: the next wait begins anew.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.polls = 0;
+        self.yields = 0;
+        self.began = None;
+    }
+
+    /// To be called after a progress that found nothing; **may block**. Looks again with `recheck` (one more progress)
+    /// between announcing its sleep and sleeping; true from `recheck` means that something happened.
+    #[inline]
+    pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
+        self.polls += 1;
+        if self.fits && !self.polls.is_multiple_of(POLLS_PER_CLOCK) && self.yields == 0 {
+            if self.polls > POLLS_WITHOUT_PAUSE {
+                spin_loop();
+            }
+            return;
+        }
+        self.idle_slowly(sources, recheck);
+    }
+
+    #[cold]
+    fn idle_slowly(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
+        let now = Instant::now();
+        let waited = now - *self.began.get_or_insert(now);
+        if self.fits && waited < self.spin {
+            return;
+        }
+        let tired = if self.fits { waited > YIELD_LIMIT } else { self.yields >= self.yields_before_sleep };
+        if tired || self.average_yield > self.slow_yield {
+            self.sleep(sources, recheck);
+            return;
+        }
+        std::thread::yield_now();
+        self.yields += 1;
+        let took = now.elapsed();
+        self.average_yield = (self.average_yield * 7 + took) / 8;
+        if took > STRANGER {
+            self.sleep(sources, recheck);
+        }
+    }
+
+    fn sleep(&mut self, sources: Sources<'_>, mut recheck: impl FnMut() -> bool) {
+        let Sources::SharedMemory { own, head } = sources;
+        own.sleep.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.use_membarrier && !membarrier::global() {
+            // Forbidden since the start (a sandbox was entered): from now on posters fence, and this once stay awake.
+            self.use_membarrier = false;
+            own.wake_fence.store(1, Ordering::SeqCst);
+            own.sleep.store(0, Ordering::Relaxed);
+            return;
+        }
+        if head.aborting.load(Ordering::Acquire) != 0 || recheck() {
+            own.sleep.store(0, Ordering::Relaxed);
+            self.reset();
+            return;
+        }
+        self.sleeps += 1;
+        futex::wait(&own.sleep, 1, None);
+        own.sleep.store(0, Ordering::Relaxed);
+        // Whoever was woken finds its message at the next look; if not, it has had its sleep and may yield again, and
+        // the memory of slow yields fades so that a stranger's visit is forgotten.
+        self.reset();
+        self.average_yield = self.average_yield * 7 / 8;
+    }
+}
+
+/// To be called by a poster after each message it has written for the owner of `page`: wakes the owner if it sleeps.
+#[inline]
+pub fn notify(page: &ControlPage) {
+    compiler_fence(Ordering::SeqCst);
+    if page.wake_fence.load(Ordering::Relaxed) != 0 {
+        fence(Ordering::SeqCst);
+    }
+    if page.sleep.load(Ordering::Relaxed) != 0 {
+        wake(page);
+    }
+}
+
+/// Wakes the owner of `page` if it sleeps or is about to.
+#[cold]
+pub fn wake(page: &ControlPage) {
+    if page.sleep.swap(0, Ordering::AcqRel) != 0 {
+        futex::wake(&page.sleep, 1);
+    }
+}
+
+/// Ends every wait of the job on this host: sets the abort word, then wakes the owners of all `pages`.
+pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage>) {
+    head.aborting.store(1, Ordering::Release);
+    fence(Ordering::SeqCst);
+    for page in pages {
+        page.sleep.store(0, Ordering::Release);
+        futex::wake(&page.sleep, u32::MAX >> 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Mapping, create_file};
+    use std::sync::Arc;
+    use towpath_base::control::PAGE;
+    use towpath_base::sync::AtomicU32;
+
+    struct Pages(Mapping);
+
+    impl Pages {
+        fn new() -> Arc<Pages> {
+            Arc::new(Pages(Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap()))
+        }
+        fn head(&self) -> &SegmentHead {
+            // SAFETY: the mapping is zeroed, large and aligned enough, and lives as long as self.
+            unsafe { &*self.0.pointer().cast() }
+        }
+        fn own(&self) -> &ControlPage {
+            // SAFETY: as above.
+            unsafe { &*self.0.pointer().add(PAGE).cast() }
+        }
+        fn sources(&self) -> Sources<'_> {
+            Sources::SharedMemory { own: self.own(), head: self.head() }
+        }
+    }
+
+    /// Waits until `word` is not zero.
+    fn await_word(waiter: &mut Waiter, pages: &Pages, word: &AtomicU32) {
+        waiter.reset();
+        while word.load(Ordering::Acquire) == 0 && pages.head().aborting.load(Ordering::Acquire) == 0 {
+            waiter.idle(pages.sources(), || word.load(Ordering::Acquire) != 0);
+        }
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_between_two_threads() {
+        for local_ranks in [1, 1000] {
+            let pages = Pages::new();
+            let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
+            let mut waiter = Waiter::new(local_ranks, 2, pages.own());
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for round in 0..2000u32 {
+                        if round % 500 == 0 {
+                            std::thread::sleep(Duration::from_millis(3));
+                        }
+                        ping.store(1, Ordering::Release);
+                        notify(pages.own());
+                        while pong.swap(0, Ordering::AcqRel) == 0 {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+                for _ in 0..2000 {
+                    await_word(&mut waiter, &pages, &ping);
+                    ping.store(0, Ordering::Relaxed);
+                    pong.store(1, Ordering::Release);
+                }
+            });
+            assert!(waiter.sleeps() > 0, "the pauses of the sender must have put the waiter to sleep");
+        }
+    }
+
+    #[test]
+    fn an_abort_ends_the_sleep() {
+        let pages = Pages::new();
+        let never = AtomicU32::new(0);
+        let mut waiter = Waiter::new(100, 1, pages.own());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(5));
+                abort(pages.head(), std::iter::once(pages.own()));
+            });
+            await_word(&mut waiter, &pages, &never);
+        });
+    }
+}
