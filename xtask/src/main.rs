@@ -1,1 +1,44 @@
-fn main() {}
+//! Chores of the project: `cargo run -p xtask -- codegen [--check]`, `arrows`, `dist`.
+
+// A program has no outside: `pub` here means "used by other modules".
+#![allow(unreachable_pub)]
+
+mod api;
+mod codegen;
+mod kinds;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Chores of Towpath")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Write the faces, headers, constants and tables that follow from api/.
+    Codegen {
+        /// Change nothing; fail when a checked-in file is not current.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf();
+    let done = match Arguments::parse().chore {
+        Chore::Codegen { check } => codegen::run(&root, check),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("xtask: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}

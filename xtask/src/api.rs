@@ -1,0 +1,203 @@
+//! The standard as data: reads `api/functions.toml`, `api/constants.toml` and `api/errors.toml`.
+//!
+//! The formats are described at the head of those files. Whatever is wrong in them is a sentence with the row's name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// Which way a parameter goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    In,
+    /// In, but the C type is a pointer to something that is not const.
+    InMutable,
+    Out,
+    InOut,
+}
+
+/// One parameter of a function.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: String,
+    pub kind: String,
+    pub direction: Direction,
+    /// Length of an array, as an expression in the function's parameters.
+    pub length: Option<String>,
+    /// Room of a string: a constant.
+    pub max: Option<String>,
+    /// Room of a string: a parameter.
+    pub room: Option<String>,
+    /// Only in the large form.
+    pub large_only: bool,
+}
+
+/// One row of `functions.toml`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub chapter: String,
+    pub body: String,
+    pub returns: String,
+    pub large: Large,
+    pub tell_large: bool,
+    pub faces: Vec<Face>,
+    pub status: Option<String>,
+    pub any_time: bool,
+    pub special: bool,
+    pub variadic: bool,
+    pub parameters: Vec<Parameter>,
+}
+
+/// Where the large twin of a function exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Large {
+    Nowhere,
+    StandardOnly,
+    Both,
+}
+
+/// The two binary interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    Standard,
+    Mpich,
+}
+
+impl Face {
+    pub fn word(self) -> &'static str {
+        match self {
+            Face::Standard => "standard",
+            Face::Mpich => "mpich",
+        }
+    }
+}
+
+impl Function {
+    pub fn has_large(&self, face: Face) -> bool {
+        self.large == Large::Both || self.large == Large::StandardOnly && face == Face::Standard
+    }
+    pub fn in_face(&self, face: Face) -> bool {
+        self.faces.contains(&face)
+    }
+}
+
+/// Everything that the code generator knows.
+pub struct Api {
+    pub chapters: BTreeMap<String, String>,
+    /// In the order of the file; the index is the function's number (0 is kept for "no call").
+    pub functions: Vec<Function>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    chapters: BTreeMap<String, String>,
+    function: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    chapter: String,
+    body: Option<String>,
+    returns: Option<String>,
+    large: Option<toml::Value>,
+    #[serde(default)]
+    tell_large: bool,
+    faces: Option<Vec<String>>,
+    status: Option<String>,
+    #[serde(default)]
+    any_time: bool,
+    #[serde(default)]
+    special: bool,
+    #[serde(default)]
+    variadic: bool,
+    #[serde(default)]
+    parameters: Vec<String>,
+}
+
+impl Api {
+    pub fn load(root: &Path) -> Result<Api, String> {
+        let path = root.join("api/functions.toml");
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let file: File = toml::from_str(&text).map_err(|e| format!("api/functions.toml: {e}"))?;
+        let functions = file.function.into_iter().map(function).collect::<Result<Vec<_>, _>>()?;
+        for f in &functions {
+            if !file.chapters.contains_key(&f.chapter) {
+                return Err(format!("{}: there is no chapter {}", f.name, f.chapter));
+            }
+        }
+        Ok(Api { chapters: file.chapters, functions })
+    }
+}
+
+fn function(row: Row) -> Result<Function, String> {
+    let parameters = row
+        .parameters
+        .iter()
+        .map(|p| parameter(p).ok_or_else(|| format!("{}: cannot read the parameter \"{p}\"", row.name)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let large = match &row.large {
+        None => Large::Nowhere,
+        Some(toml::Value::Boolean(true)) => Large::Both,
+        Some(toml::Value::String(s)) if s == "standard" => Large::StandardOnly,
+        Some(other) => return Err(format!("{}: large = {other} is neither true nor \"standard\"", row.name)),
+    };
+    let faces = match &row.faces {
+        None => vec![Face::Standard, Face::Mpich],
+        Some(words) => words
+            .iter()
+            .map(|w| match w.as_str() {
+                "standard" => Ok(Face::Standard),
+                "mpich" => Ok(Face::Mpich),
+                other => Err(format!("{}: there is no face {other}", row.name)),
+            })
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+    let body = row.body.unwrap_or_else(|| row.name.trim_start_matches("MPI_").to_lowercase());
+    Ok(Function {
+        body,
+        returns: row.returns.unwrap_or_else(|| "code".into()),
+        large,
+        tell_large: row.tell_large,
+        faces,
+        status: row.status,
+        any_time: row.any_time,
+        special: row.special,
+        variadic: row.variadic,
+        parameters,
+        name: row.name,
+        chapter: row.chapter,
+    })
+}
+
+fn parameter(text: &str) -> Option<Parameter> {
+    let (name, rest) = text.split_once(": ")?;
+    let mut words = rest.split(' ');
+    let kind = words.next()?.to_string();
+    let direction = match words.next()? {
+        "in" => Direction::In,
+        "in_mutable" => Direction::InMutable,
+        "out" => Direction::Out,
+        "inout" => Direction::InOut,
+        _ => return None,
+    };
+    let mut p =
+        Parameter { name: name.to_string(), kind, direction, length: None, max: None, room: None, large_only: false };
+    for word in words {
+        if word == "large" {
+            p.large_only = true;
+        } else if let Some(max) = word.strip_prefix("max=") {
+            p.max = Some(max.to_string());
+        } else if let Some(room) = word.strip_prefix("length=") {
+            p.room = Some(room.to_string());
+        } else if let Some(length) = word.strip_prefix('[') {
+            p.length = Some(length.trim_end_matches(']').to_string());
+        } else {
+            return None;
+        }
+    }
+    Some(p)
+}

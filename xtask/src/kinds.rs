@@ -1,0 +1,180 @@
+//! What each kind of parameter is in C (per face) and in a body of `crates/mpi`.
+
+use crate::api::{Direction, Function, Parameter};
+
+/// The handle kinds with their C type and the `Kind` of the core.
+pub const HANDLES: &[(&str, &str, &str)] = &[
+    ("comm", "MPI_Comm", "Comm"),
+    ("group", "MPI_Group", "Group"),
+    ("datatype", "MPI_Datatype", "Datatype"),
+    ("file", "MPI_File", "File"),
+    ("errhandler", "MPI_Errhandler", "Errhandler"),
+    ("op", "MPI_Op", "Op"),
+    ("info", "MPI_Info", "Info"),
+    ("win", "MPI_Win", "Win"),
+    ("request", "MPI_Request", "Request"),
+    ("message", "MPI_Message", "Message"),
+    ("session", "MPI_Session", "Session"),
+];
+
+/// C type and core kind of a handle kind.
+pub fn handle(kind: &str) -> Option<(&'static str, &'static str)> {
+    HANDLES.iter().find(|h| h.0 == kind).map(|h| (h.1, h.2))
+}
+
+/// C type and core kind of an array of handles.
+pub fn handle_array(kind: &str) -> Option<(&'static str, &'static str)> {
+    handle(kind.strip_suffix('s')?)
+}
+
+/// C types (small, large) of a number, or `None` if the kind is not one.
+pub fn number(kind: &str) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        "count" => ("int", "MPI_Count"),
+        "aint" => ("MPI_Aint", "MPI_Aint"),
+        "aint_or_count" => ("MPI_Aint", "MPI_Count"),
+        "int_or_aint" => ("int", "MPI_Aint"),
+        "offset" | "view_displacement" => ("MPI_Offset", "MPI_Offset"),
+        "wide" => ("MPI_Count", "MPI_Count"),
+        _ => return None,
+    })
+}
+
+/// C types (small, large) of the elements of an array of numbers.
+pub fn array(kind: &str) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        "counts" => ("int", "MPI_Count"),
+        "displacements" => ("int", "MPI_Aint"),
+        "aints" => ("MPI_Aint", "MPI_Aint"),
+        "aints_or_counts" => ("MPI_Aint", "MPI_Count"),
+        "wides" => ("MPI_Count", "MPI_Count"),
+        "integers"
+        | "ranks"
+        | "weights"
+        | "logicals"
+        | "ranges"
+        | "distributions"
+        | "distribution_arguments"
+        | "error_codes" => ("int", "int"),
+        _ => return None,
+    })
+}
+
+/// Kinds that are an `int` in C and an `i32` in a body.
+pub fn is_int(kind: &str) -> bool {
+    kind == "int" || kind == "fint" || is_translated_int(kind)
+}
+
+/// Ints whose values differ between the faces.
+pub fn is_translated_int(kind: &str) -> bool {
+    matches!(
+        kind,
+        "rank"
+            | "root"
+            | "tag"
+            | "error_code"
+            | "error_class"
+            | "comparison"
+            | "topology"
+            | "keyval"
+            | "split_type"
+            | "typeclass"
+            | "order"
+            | "lock_type"
+            | "access_mode"
+            | "whence"
+            | "assertion"
+            | "combiner"
+            | "thread_level"
+            | "verbosity"
+            | "bind"
+            | "scope"
+            | "variable_class"
+            | "callback_safety"
+            | "source_order"
+    )
+}
+
+/// Whether the kind is a C function type.
+pub fn is_callback(kind: &str) -> bool {
+    kind.starts_with("MPI") && (kind.contains("function"))
+}
+
+/// Whether the kind is some other C type that the core sees as an address (MPI_T and MPIX objects).
+pub fn is_opaque(kind: &str) -> bool {
+    kind.starts_with("MPI") && !is_callback(kind)
+}
+
+/// Whether the body returns this parameter.
+pub fn is_returned(p: &Parameter) -> bool {
+    p.direction == Direction::Out
+        && (handle(&p.kind).is_some()
+            || number(&p.kind).is_some()
+            || is_int(&p.kind)
+            || is_opaque(&p.kind)
+            || matches!(p.kind.as_str(), "logical" | "status" | "string" | "pointer" | "attribute"))
+}
+
+/// Type of the parameter in a body, or `None` when the face keeps it to itself.
+pub fn neutral(p: &Parameter) -> Option<&'static str> {
+    let scalar = |plain: &'static str, changed: &'static str| {
+        if p.direction == Direction::InOut { changed } else { plain }
+    };
+    let kind = p.kind.as_str();
+    Some(if handle(kind).is_some() {
+        scalar("Handle", "&mut Handle")
+    } else if handle_array(kind).is_some() {
+        "HandleArray"
+    } else if number(kind).is_some() {
+        scalar("i64", "&mut i64")
+    } else if is_int(kind) {
+        scalar("i32", "&mut i32")
+    } else if array(kind).is_some() {
+        if p.direction == Direction::In || p.direction == Direction::InMutable { "Integers" } else { "IntegersMut" }
+    } else if is_callback(kind) {
+        "Callback"
+    } else {
+        match kind {
+            "status" => scalar("Status", "&mut Status"),
+            "statuses" => "StatusArray",
+            "buffer" if p.direction == Direction::In => "*const c_void",
+            "buffer" | "pointer" | "attribute" => "*mut c_void",
+            "logical" => "bool",
+            "string" if p.direction == Direction::Out => "String",
+            "string" => "*const c_char",
+            "strings" => "*const *const c_char",
+            "string_arrays" => "*const *const *const c_char",
+            "argc" => "*mut c_int",
+            "argv" => "*mut *mut *mut c_char",
+            "double" => "f64",
+            "length" => return None,
+            _ => scalar("*mut c_void", "&mut *mut c_void"),
+        }
+    })
+}
+
+/// Types of the body's parameters and of what it returns.
+pub fn signature(f: &Function) -> (Vec<(String, &'static str)>, Vec<&'static str>) {
+    let mut arguments = Vec::new();
+    let mut returned = Vec::new();
+    for p in &f.parameters {
+        let Some(neutral) = neutral(p) else { continue };
+        if is_returned(p) {
+            returned.push(neutral);
+        } else {
+            arguments.push((rust_name(&p.name), neutral));
+        }
+    }
+    if f.tell_large {
+        arguments.push(("large".into(), "bool"));
+    }
+    (arguments, returned)
+}
+
+/// A parameter name that Rust accepts.
+pub fn rust_name(name: &str) -> String {
+    match name {
+        "type" | "in" | "ref" | "fn" => format!("{name}_"),
+        _ => name.to_lowercase(),
+    }
+}
