@@ -3,3 +3,4 @@
 //! A pure library: no handles, no process-wide state, no system calls.
 
 pub mod basic;
+pub mod reduce;

@@ -1,0 +1,95 @@
+//! C's `long double` on x86-64: the x87 number of 80 bits in 16 bytes, computed by the x87 unit itself.
+//!
+//! The instructions stand here as inline assembly, because Rust has no such type and no C compiler is to be needed. The
+//! six bytes of padding of a result are zero.
+
+use super::element::{Number, Real};
+use std::arch::asm;
+use std::cmp::Ordering;
+
+/// An 80-bit number in the first 10 of 16 bytes.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub(super) struct Extended(pub(super) [u8; 16]);
+
+/// An x87 instruction that pops two numbers and pushes one, as a function of two numbers.
+macro_rules! arithmetic {
+    ($instruction:literal, $left:expr, $right:expr) => {{
+        let mut result = Extended([0; 16]);
+        // SAFETY: the three addresses are those of values on our stack, of which the instructions read or write 10 bytes; all
+        // x87 registers are declared as overwritten, so the unit's stack is empty before and is left empty.
+        unsafe {
+            asm!(
+                "fld tbyte ptr [{left}]",
+                "fld tbyte ptr [{right}]",
+                $instruction,
+                "fstp tbyte ptr [{result}]",
+                left = in(reg) &raw const $left,
+                right = in(reg) &raw const $right,
+                result = in(reg) &raw mut result,
+                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                options(nostack),
+            );
+        }
+        result
+    }};
+}
+
+impl Number for Extended {
+    #[inline(always)]
+    fn plus(self, right: Self) -> Self {
+        arithmetic!("faddp st(1), st", self, right)
+    }
+    #[inline(always)]
+    fn times(self, right: Self) -> Self {
+        arithmetic!("fmulp st(1), st", self, right)
+    }
+}
+
+impl Real for Extended {
+    #[inline(always)]
+    fn minus(self, right: Self) -> Self {
+        arithmetic!("fsubp st(1), st", self, right)
+    }
+}
+
+impl PartialEq for Extended {
+    #[inline(always)]
+    fn eq(&self, right: &Self) -> bool {
+        self.partial_cmp(right) == Some(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for Extended {
+    #[inline(always)]
+    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+        let (above, below, unordered): (u8, u8, u8);
+        // SAFETY: as in `arithmetic`; the comparison pops one number, the store to st(0) the other and keeps the flags.
+        unsafe {
+            asm!(
+                "fld tbyte ptr [{right}]",
+                "fld tbyte ptr [{left}]",
+                "fucomip st, st(1)",
+                "fstp st(0)",
+                "seta {above}",
+                "setb {below}",
+                "setp {unordered}",
+                left = in(reg) &raw const *self,
+                right = in(reg) &raw const *right,
+                above = out(reg_byte) above,
+                below = out(reg_byte) below,
+                unordered = out(reg_byte) unordered,
+                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+                options(nostack, readonly),
+            );
+        }
+        match (unordered, above, below) {
+            (1, ..) => None,
+            (_, 1, _) => Some(Ordering::Greater),
+            (_, _, 1) => Some(Ordering::Less),
+            _ => Some(Ordering::Equal),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! IEEE binary16 numbers, computed through binary32.
+//!
+//! One operation on two halves in single precision, rounded once more to half, is the correctly rounded result: 24 bits are
+//! at least 2 * 11 + 2. The conversions have no branches, so that the loops over them vectorise.
+
+use super::element::{Number, Real};
+use std::cmp::Ordering;
+
+/// A binary16 number by its bits.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Half(pub(super) u16);
+
+/// First single that rounds to no finite half whatever the last bits are: 2^16.
+const TOO_LARGE: u32 = 0x4780_0000;
+/// Smallest normal half as a single: 2^-14.
+const SMALLEST_NORMAL: u32 = 0x3880_0000;
+/// Infinity as a single.
+const INFINITY: u32 = 0x7f80_0000;
+
+impl Half {
+    /// The same number as a single; exact.
+    #[inline(always)]
+    pub(super) fn widen(self) -> f32 {
+        let sign = u32::from(self.0 & 0x8000) << 16;
+        let magnitude = u32::from(self.0 & 0x7fff) << 13;
+        // Moves the exponent from bias 15 to 127. A subnormal half is the fraction of a number in [0.5, 1) less 0.5.
+        let normal = magnitude + (112 << 23);
+        let subnormal = (f32::from_bits(u32::from(self.0 & 0x3ff) | 0x3f00_0000) - 0.5).to_bits();
+        let finite = if magnitude < 1 << 23 { subnormal } else { normal };
+        let special = magnitude | INFINITY;
+        f32::from_bits(sign | if magnitude >= 0x7c00 << 13 { special } else { finite })
+    }
+
+    /// The nearest half, ties to even.
+    #[inline(always)]
+    pub(super) fn narrow(single: f32) -> Half {
+        let bits = single.to_bits();
+        let sign = (bits >> 16 & 0x8000) as u16;
+        let magnitude = bits & 0x7fff_ffff;
+        let special = if magnitude > INFINITY { 0x7e00 } else { 0x7c00 };
+        // The last bit of 0.5 has the weight of the last bit of a subnormal half: the addition rounds.
+        let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+        let odd = magnitude >> 13 & 1;
+        let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
+        let finite = if magnitude < SMALLEST_NORMAL { subnormal } else { normal };
+        Half(sign | if magnitude >= TOO_LARGE { special } else { finite as u16 })
+    }
+}
+
+impl Number for Half {
+    #[inline(always)]
+    fn plus(self, right: Self) -> Self {
+        Half::narrow(self.widen() + right.widen())
+    }
+    #[inline(always)]
+    fn times(self, right: Self) -> Self {
+        Half::narrow(self.widen() * right.widen())
+    }
+}
+
+impl Real for Half {
+    #[inline(always)]
+    fn minus(self, right: Self) -> Self {
+        Half::narrow(self.widen() - right.widen())
+    }
+}
+
+impl PartialEq for Half {
+    #[inline(always)]
+    fn eq(&self, right: &Self) -> bool {
+        self.widen() == right.widen()
+    }
+}
+
+impl PartialOrd for Half {
+    #[inline(always)]
+    fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
+        self.widen().partial_cmp(&right.widen())
+    }
+    #[inline(always)]
+    fn lt(&self, right: &Self) -> bool {
+        self.widen() < right.widen()
+    }
+    #[inline(always)]
+    fn gt(&self, right: &Self) -> bool {
+        self.widen() > right.widen()
+    }
+}

@@ -1,0 +1,218 @@
+//! Reduction kernels: `inout[i] = input[i] op inout[i]` for the predefined operations of MPI 5.0, section 6.9.2, on the
+//! predefined datatypes that the standard allows for each (section 6.9.4 for the value-and-index types).
+//!
+//! [`kernel`] finds the loop once, before the data is there; the loop knows nothing but two addresses and a count.
+//! Operand order is exact (`input` on the left), an element is combined with its counterpart only, and no result depends
+//! on the length of the buffer, on its alignment or on the vector instructions of the machine: that is the share that
+//! this module has in reproducible reductions.
+
+mod complex;
+mod element;
+#[cfg(target_arch = "x86_64")]
+mod extended;
+mod half;
+mod loops;
+mod pair;
+mod quad;
+#[cfg(test)]
+mod tests;
+
+use crate::basic::{Basic, Class, Float, Group};
+use complex::Complex;
+use half::Half;
+use loops::{floating, integer, logical, moved, numeric, signless};
+use quad::Quad;
+
+#[cfg(target_arch = "x86_64")]
+use extended::Extended;
+/// C's `long double` has the IEEE format everywhere but on x86-64.
+#[cfg(not(target_arch = "x86_64"))]
+use quad::Quad as Extended;
+
+/// Combines `count` elements of `input` into `inout`: `kernel(input, inout, count)`.
+///
+/// # Safety
+/// Both addresses lead to `count` elements at the extent of the datatype ([`Basic::extent`]), readable and, for `inout`,
+/// writable; they may be unaligned. The two areas are the same or do not overlap.
+pub type Kernel = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
+
+/// A predefined operation; the discriminant is its handle number in the standard's ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Operation {
+    /// `MPI_SUM`
+    Sum = 0x21,
+    /// `MPI_MIN`
+    Min = 0x22,
+    /// `MPI_MAX`
+    Max = 0x23,
+    /// `MPI_PROD`
+    Product = 0x24,
+    /// `MPI_BAND`
+    BitwiseAnd = 0x28,
+    /// `MPI_BOR`
+    BitwiseOr = 0x29,
+    /// `MPI_BXOR`
+    BitwiseXor = 0x2a,
+    /// `MPI_LAND`
+    LogicalAnd = 0x30,
+    /// `MPI_LOR`
+    LogicalOr = 0x31,
+    /// `MPI_LXOR`
+    LogicalXor = 0x32,
+    /// `MPI_MINLOC`
+    MinLocation = 0x38,
+    /// `MPI_MAXLOC`
+    MaxLocation = 0x39,
+    /// `MPI_REPLACE`, for one-sided accumulation only
+    Replace = 0x3c,
+    /// `MPI_NO_OP`, for one-sided accumulation only
+    NoOp = 0x3d,
+}
+
+/// Every predefined operation, by rising number.
+pub const ALL: &[Operation] = &[
+    Operation::Sum,
+    Operation::Min,
+    Operation::Max,
+    Operation::Product,
+    Operation::BitwiseAnd,
+    Operation::BitwiseOr,
+    Operation::BitwiseXor,
+    Operation::LogicalAnd,
+    Operation::LogicalOr,
+    Operation::LogicalXor,
+    Operation::MinLocation,
+    Operation::MaxLocation,
+    Operation::Replace,
+    Operation::NoOp,
+];
+
+impl Operation {
+    /// The operation with this handle number of the standard's ABI; none if the number belongs to no operation.
+    pub fn from_number(number: u32) -> Option<Operation> {
+        ALL.iter().copied().find(|operation| operation.number() == number)
+    }
+
+    /// Handle number in the standard's ABI, e.g. 0x21 for `MPI_SUM`.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Name, e.g. "MPI_SUM".
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Sum => "MPI_SUM",
+            Operation::Min => "MPI_MIN",
+            Operation::Max => "MPI_MAX",
+            Operation::Product => "MPI_PROD",
+            Operation::BitwiseAnd => "MPI_BAND",
+            Operation::BitwiseOr => "MPI_BOR",
+            Operation::BitwiseXor => "MPI_BXOR",
+            Operation::LogicalAnd => "MPI_LAND",
+            Operation::LogicalOr => "MPI_LOR",
+            Operation::LogicalXor => "MPI_LXOR",
+            Operation::MinLocation => "MPI_MINLOC",
+            Operation::MaxLocation => "MPI_MAXLOC",
+            Operation::Replace => "MPI_REPLACE",
+            Operation::NoOp => "MPI_NO_OP",
+        }
+    }
+
+    /// Whether the order of the operands does not matter: what `MPI_Op_commutative` answers.
+    pub const fn commutative(self) -> bool {
+        !matches!(self, Operation::Replace | Operation::NoOp)
+    }
+}
+
+/// Whether a reduction may combine this operation and this datatype, by the standard's table of type groups.
+///
+/// `MPI_REPLACE` and `MPI_NO_OP` take part in no reduction; one-sided accumulation allows them with every type and for the
+/// rest follows the same table.
+pub fn supports(operation: Operation, basic: Basic) -> bool {
+    use Group::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
+    let group = basic.group();
+    match operation {
+        Operation::Max | Operation::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
+        Operation::Sum | Operation::Product => {
+            matches!(group, CInteger | FortranInteger | Floating | Complex | MultiLanguage)
+        }
+        Operation::LogicalAnd | Operation::LogicalOr | Operation::LogicalXor => matches!(group, CInteger | Logical),
+        Operation::BitwiseAnd | Operation::BitwiseOr | Operation::BitwiseXor => {
+            matches!(group, CInteger | FortranInteger | Byte | MultiLanguage)
+        }
+        Operation::MinLocation | Operation::MaxLocation => group == Pair,
+        Operation::Replace | Operation::NoOp => false,
+    }
+}
+
+/// The loop for an operation on a datatype; none where [`supports`] says no. `MPI_REPLACE` and `MPI_NO_OP` have kernels
+/// for every type, for one-sided accumulation.
+pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
+    match operation {
+        Operation::Replace => return replace(basic),
+        Operation::NoOp => return Some(loops::nothing),
+        _ if !supports(operation, basic) => return None,
+        _ => {}
+    }
+    match basic.class() {
+        Class::Signed(1) => integer::<i8>(operation),
+        Class::Signed(2) => integer::<i16>(operation),
+        Class::Signed(4) => integer::<i32>(operation),
+        Class::Signed(8) => integer::<i64>(operation),
+        Class::Signed(16) => integer::<i128>(operation),
+        Class::Unsigned(1) => integer::<u8>(operation),
+        Class::Unsigned(2) => integer::<u16>(operation),
+        Class::Unsigned(4) => integer::<u32>(operation),
+        Class::Unsigned(8) => integer::<u64>(operation),
+        Class::Byte => signless::<u8>(operation),
+        Class::Logical(1) => logical::<u8>(operation),
+        Class::Logical(2) => logical::<u16>(operation),
+        Class::Logical(4) => logical::<u32>(operation),
+        Class::Logical(8) => logical::<u64>(operation),
+        Class::Logical(16) => logical::<u128>(operation),
+        Class::Float(Float::Half) => floating::<Half>(operation),
+        Class::Float(Float::Single) => floating::<f32>(operation),
+        Class::Float(Float::Double) => floating::<f64>(operation),
+        Class::Float(Float::Extended) => floating::<Extended>(operation),
+        Class::Float(Float::Quad) => floating::<Quad>(operation),
+        Class::Complex(Float::Half) => numeric::<Complex<Half>>(operation),
+        Class::Complex(Float::Single) => numeric::<Complex<f32>>(operation),
+        Class::Complex(Float::Double) => numeric::<Complex<f64>>(operation),
+        Class::Complex(Float::Extended) => numeric::<Complex<Extended>>(operation),
+        Class::Complex(Float::Quad) => numeric::<Complex<Quad>>(operation),
+        Class::Pair(..) => located(operation, basic),
+        Class::Signed(_) | Class::Unsigned(_) | Class::Logical(_) | Class::Character(_) | Class::Packed => None,
+    }
+}
+
+/// The kernels of the value-and-index types.
+fn located(operation: Operation, basic: Basic) -> Option<Kernel> {
+    match basic {
+        Basic::FloatInt => pair::located::<f32, i32>(operation),
+        Basic::DoubleInt => pair::located::<f64, i32>(operation),
+        Basic::LongInt => pair::located::<i64, i32>(operation),
+        Basic::IntInt | Basic::IntegerInteger => pair::located::<i32, i32>(operation),
+        Basic::ShortInt => pair::located::<i16, i32>(operation),
+        Basic::LongDoubleInt => pair::located::<Extended, i32>(operation),
+        Basic::RealReal => pair::located::<f32, f32>(operation),
+        Basic::DoublePrecisionPair => pair::located::<f64, f64>(operation),
+        _ => None,
+    }
+}
+
+/// The kernels of `MPI_REPLACE`: a copy that leaves the padding of pairs alone.
+fn replace(basic: Basic) -> Option<Kernel> {
+    match basic.class() {
+        Class::Pair(..) => located(Operation::Replace, basic),
+        class => match class.size() {
+            1 => Some(moved::<u8>),
+            2 => Some(moved::<u16>),
+            4 => Some(moved::<u32>),
+            8 => Some(moved::<u64>),
+            16 => Some(moved::<u128>),
+            32 => Some(moved::<[u128; 2]>),
+            _ => None,
+        },
+    }
+}

@@ -1,0 +1,80 @@
+//! `MPI_MINLOC` and `MPI_MAXLOC` on the value-and-index types (MPI 5.0, section 6.9.4): the smaller (larger) value wins with
+//! its index, and of equal values the smaller index.
+//!
+//! Only the two fields of a pair are read and written: padding inside the program's structure stays as it is. A value that
+//! compares with nothing (NaN) leaves the pair in `inout` unchanged.
+
+use super::{Kernel, Operation};
+use std::cmp::Ordering;
+use std::mem::offset_of;
+
+/// The C structure of a pair type.
+#[repr(C)]
+struct Pair<V, I> {
+    value: V,
+    index: I,
+}
+
+/// What to do with a pair of `input`.
+trait Choose<V, I> {
+    /// Whether value and index of `input` replace those of `inout`.
+    fn takes(order: Option<Ordering>, input: I, inout: I) -> bool;
+}
+
+struct Min;
+struct Max;
+struct Replace;
+
+impl<V, I: PartialOrd> Choose<V, I> for Min {
+    #[inline(always)]
+    fn takes(order: Option<Ordering>, input: I, inout: I) -> bool {
+        order == Some(Ordering::Less) || order == Some(Ordering::Equal) && input < inout
+    }
+}
+
+impl<V, I: PartialOrd> Choose<V, I> for Max {
+    #[inline(always)]
+    fn takes(order: Option<Ordering>, input: I, inout: I) -> bool {
+        order == Some(Ordering::Greater) || order == Some(Ordering::Equal) && input < inout
+    }
+}
+
+impl<V, I> Choose<V, I> for Replace {
+    #[inline(always)]
+    fn takes(_order: Option<Ordering>, _input: I, _inout: I) -> bool {
+        true
+    }
+}
+
+/// The loop over pairs.
+///
+/// # Safety
+/// As [`Kernel`] says.
+unsafe fn each<V: Copy + PartialOrd, I: Copy, C: Choose<V, I>>(input: *const u8, inout: *mut u8, count: usize) {
+    let index_at = offset_of!(Pair<V, I>, index);
+    for element in 0..count {
+        let offset = element * size_of::<Pair<V, I>>();
+        // SAFETY: the caller promises `count` pairs at their extent behind both addresses; they may be unaligned.
+        unsafe {
+            let (input, inout) = (input.add(offset), inout.add(offset));
+            let value: V = input.cast::<V>().read_unaligned();
+            let index: I = input.add(index_at).cast::<I>().read_unaligned();
+            let order = value.partial_cmp(&inout.cast::<V>().read_unaligned());
+            let place = inout.add(index_at).cast::<I>();
+            if C::takes(order, index, place.read_unaligned()) {
+                inout.cast::<V>().write_unaligned(value);
+                place.write_unaligned(index);
+            }
+        }
+    }
+}
+
+/// The kernels of a pair of value type `V` and index type `I`.
+pub(super) fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(operation: Operation) -> Option<Kernel> {
+    match operation {
+        Operation::MinLocation => Some(each::<V, I, Min>),
+        Operation::MaxLocation => Some(each::<V, I, Max>),
+        Operation::Replace => Some(each::<V, I, Replace>),
+        _ => None,
+    }
+}
