@@ -1,1 +1,18 @@
-//! Towpath: launch.
+//! Launching: what the library asks of the program that started it ([`client`]), and that program itself
+//! ([`mpiexec`]).
+//!
+//! `client` speaks to Towpath's own `mpiexec`, to any PMI-1 server (the Hydra launchers of MPICH and Intel MPI,
+//! gforker) and to nobody (a program started alone). `mpiexec` serves PMI-1, so programs of those libraries start
+//! under it too. Nothing here knows the engine.
+
+#![deny(missing_docs)]
+
+pub mod client;
+mod error;
+pub mod hosts;
+pub mod mpiexec;
+pub mod segment;
+mod ticket;
+pub mod wire;
+
+pub use error::Error;

@@ -1,0 +1,96 @@
+//! Never N times "rank 0 of 1": when the environment shows a launcher of several processes whose server this process
+//! cannot reach, starting is refused with one sentence that names the launcher.
+
+use towpath_base::config;
+
+use crate::error::Error;
+
+/// Checks the variables that launchers set.
+///
+/// # Errors
+/// [`Error::NoServer`] with the sentence.
+pub(super) fn no_other_launcher() -> Result<(), Error> {
+    match foreign_launcher(&config::environment) {
+        Some(sentence) => Err(Error::NoServer(sentence)),
+        None => Ok(()),
+    }
+}
+
+/// The sentence about the launcher that the variables show; `None` when they show none, or a job of one process.
+fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u64>().ok());
+    if let Some(port) = variable("PMI_PORT") {
+        return Some(format!(
+            "The launcher waits for this process on the PMI port {port}, which Towpath does not speak; \
+             start the program with Towpath's mpiexec, or with a launcher that sets PMI_FD."
+        ));
+    }
+    // `srun` sets the size of the step; inside `salloc` or `sbatch` alone it is not set, and a process is alone.
+    if let Some(tasks) = number("SLURM_STEP_NUM_TASKS").filter(|&tasks| tasks > 1) {
+        return Some(format!(
+            "srun started {tasks} processes of this program, but offers them no PMI-1 connection; \
+             use `srun --mpi=pmi2`, or start the program with Towpath's mpiexec."
+        ));
+    }
+    if let Some(ranks) = number("OMPI_COMM_WORLD_SIZE").filter(|&ranks| ranks > 1) {
+        return Some(format!(
+            "Open MPI's launcher (mpirun, prterun) started {ranks} processes of this program; Towpath cannot speak to \
+             it yet: start the program with Towpath's mpiexec."
+        ));
+    }
+    if variable("PMIX_NAMESPACE").is_some() && number("OMPI_COMM_WORLD_SIZE") != Some(1) && !single_step(&number) {
+        return Some(
+            "A PMIx launcher (prterun, or srun --mpi=pmix) started this process; Towpath cannot speak to it yet: \
+             start the program with Towpath's mpiexec."
+                .to_owned(),
+        );
+    }
+    if let Some(ranks) = number("PMI_SIZE").filter(|&ranks| ranks > 1) {
+        return Some(format!(
+            "The environment says that this process is one of {ranks} (PMI_SIZE), but there is no connection to their \
+             launcher (PMI_FD). If this program was started by a process of another MPI job, clear the PMI variables \
+             first; else start it with mpiexec."
+        ));
+    }
+    None
+}
+
+/// PMIx without the number of processes is refused, unless Slurm says that the step has one.
+fn single_step(number: &dyn Fn(&str) -> Option<u64>) -> bool {
+    number("SLURM_STEP_NUM_TASKS") == Some(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(variables: &[(&str, &str)]) -> Option<String> {
+        foreign_launcher(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string()))
+    }
+
+    #[test]
+    fn several_processes_without_a_server_are_refused() {
+        for (variables, name) in [
+            (&[("OMPI_COMM_WORLD_SIZE", "4")][..], "Open MPI"),
+            (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], "srun"),
+            (&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0")], "PMIx"),
+            (&[("PMI_SIZE", "3")], "PMI_SIZE"),
+            (&[("PMI_PORT", "host:99")], "PMI port"),
+        ] {
+            assert!(sentence(variables).unwrap().contains(name), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn one_process_runs_alone() {
+        for variables in [
+            &[][..],
+            &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_NAMESPACE", "x")],
+            &[("SLURM_NTASKS", "8"), ("SLURM_JOB_ID", "5")],
+            &[("SLURM_STEP_NUM_TASKS", "1"), ("PMIX_NAMESPACE", "x")],
+            &[("PMI_SIZE", "1")],
+        ] {
+            assert_eq!(sentence(variables), None, "{variables:?}");
+        }
+    }
+}

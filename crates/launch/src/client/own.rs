@@ -1,0 +1,121 @@
+//! A rank of Towpath's own `mpiexec`: everything it needs at the start is in its ticket and in the inherited segment, so
+//! it starts without a single exchange. The PMI-1 connection is opened when something is put, fenced or aborted.
+
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use towpath_base::config;
+
+use super::pmi::Connection;
+use super::{Job, Launcher, duplicate};
+use crate::error::Error;
+use crate::segment;
+use crate::ticket::{self, Ticket};
+
+const NAME: &str = "Towpath's mpiexec";
+
+/// Towpath's own `mpiexec` as launcher.
+pub(super) struct OwnLauncher {
+    job: Job,
+    segment: OwnedFd,
+    connection: Connection,
+    initialised: bool,
+}
+
+impl OwnLauncher {
+    /// Uses the ticket of the environment; `None` when there is none, or when it was meant for another process and
+    /// another launcher has started this one.
+    pub(super) fn from_environment() -> Result<Option<OwnLauncher>, Error> {
+        let Some(text) = config::environment(ticket::VARIABLE) else { return Ok(None) };
+        let pmi = config::environment("PMI_FD").and_then(|number| number.parse().ok());
+        let ticket = Ticket::parse(&text).filter(|ticket| pmi == Some(ticket.pmi));
+        match ticket {
+            Some(ticket) if is_open_here(&ticket) => OwnLauncher::start(&ticket).map(Some),
+            Some(ticket) if !is_open(ticket.pmi) => Err(Error::NoServer(format!(
+                "This process inherited the environment of rank {} of a job of {} ranks, but not its connection to \
+                 mpiexec. To start an MPI program from a process of another MPI job, use mpiexec, or clear {}, PMI_FD \
+                 and PMI_SIZE first.",
+                ticket.rank,
+                ticket.size,
+                ticket::VARIABLE
+            ))),
+            _ => Ok(None),
+        }
+    }
+
+    fn start(ticket: &Ticket) -> Result<OwnLauncher, Error> {
+        let rank = ticket.rank as usize;
+        let missing = |detail: String| Error::Segment { action: "reached", detail };
+        if !is_open(ticket.segment) {
+            return Err(missing(format!("descriptor {}, inherited from mpiexec, has been closed", ticket.segment)));
+        }
+        // SAFETY: the descriptor is open (just checked) and was inherited for this purpose alone.
+        let segment = unsafe { OwnedFd::from_raw_fd(ticket.segment) };
+        let _ = rustix::io::fcntl_setfd(&segment, rustix::io::FdFlags::CLOEXEC);
+        if !segment::belongs_to(segment.as_fd(), ticket.nonce) {
+            let number = std::os::fd::IntoRawFd::into_raw_fd(segment);
+            return Err(missing(format!("descriptor {number} is not the one inherited from mpiexec any more")));
+        }
+        let owner = segment::owner_of(segment.as_fd(), rank);
+        if owner != 0 && owner != std::process::id() {
+            return Err(Error::NoServer(format!(
+                "Rank {rank} is process {owner} already: one rank of mpiexec runs one MPI program. Give a second \
+                 program an mpiexec of its own."
+            )));
+        }
+        let mut job = Job::new(ticket.rank, vec![0; ticket.size as usize], NAME);
+        job.nonce = ticket.nonce;
+        job.appnum = Some(ticket.appnum);
+        job.universe_size = Some(ticket.size as i32);
+        let connection = Connection::take(ticket.pmi, NAME)?;
+        Ok(OwnLauncher { job, segment, connection, initialised: false })
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, Error> {
+        if !self.initialised {
+            self.connection.initialise()?;
+            self.initialised = true;
+        }
+        Ok(&mut self.connection)
+    }
+}
+
+fn is_open(number: i32) -> bool {
+    // SAFETY: the number is only looked at.
+    number > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok()
+}
+
+fn is_open_here(ticket: &Ticket) -> bool {
+    // SAFETY: the number is only looked at.
+    is_open(ticket.pmi)
+        && rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(ticket.pmi) }).is_ok_and(|s| s.st_ino == ticket.inode)
+}
+
+impl Launcher for OwnLauncher {
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn segment(&mut self) -> Result<OwnedFd, Error> {
+        duplicate(&self.segment)
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        self.connection()?.put(key, value)
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.connection()?.get(key)
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        self.connection()?.fence()
+    }
+
+    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
+        self.connection.abort(code, Some(sentence))
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        if self.initialised { self.connection.finalize() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,343 @@
+//! A process that a PMI-1 server started: the Hydra launchers of MPICH and Intel MPI, gforker, Slurm's pmi2 plugin.
+//!
+//! [`Connection`] speaks the exchanges (one request, one answer, in lines; see `crate::wire`); [`PmiLauncher`] learns the
+//! facts of the job from them. Servers differ: limits of lengths, the answer to a missing key, whether they know
+//! `PMI_process_mapping`; where it is missing the ranks publish their hosts themselves.
+
+use std::io;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{SendFlags, send};
+use towpath_base::config;
+
+use super::{Job, Launcher, duplicate, handover};
+use crate::error::Error;
+use crate::hosts;
+use crate::wire::{LineReader, Message, escape};
+
+/// The connection of one process to a PMI-1 server.
+pub(super) struct Connection {
+    socket: OwnedFd,
+    reader: LineReader,
+    launcher: String,
+    space: String,
+    longest_value: usize,
+}
+
+impl Connection {
+    /// Takes over a descriptor named in the environment; it becomes close-on-exec.
+    pub(super) fn take(number: RawFd, launcher: &str) -> Result<Connection, Error> {
+        // SAFETY: the number is only looked at; a descriptor that is not open gives an error.
+        let borrowed = (number > 2).then(|| unsafe { BorrowedFd::borrow_raw(number) });
+        let open = borrowed.is_some_and(|fd| rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC).is_ok());
+        if !open {
+            return Err(Error::NoServer(format!(
+                "The environment says that this process belongs to a job of {launcher} (PMI_FD={number}), but that \
+                 connection is not open. If a process of another MPI job started this program, clear the PMI variables \
+                 first."
+            )));
+        }
+        // SAFETY: the descriptor is open, was inherited for this purpose, and nothing else in the process uses it.
+        let socket = unsafe { OwnedFd::from_raw_fd(number) };
+        Ok(Connection {
+            socket,
+            reader: LineReader::default(),
+            launcher: launcher.to_owned(),
+            space: String::new(),
+            longest_value: 1024,
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn over(socket: OwnedFd) -> Connection {
+        let reader = LineReader::default();
+        Connection { socket, reader, launcher: "a test".to_owned(), space: String::new(), longest_value: 1024 }
+    }
+
+    /// First exchanges: version, limits, name of the key-value space.
+    pub(super) fn initialise(&mut self) -> Result<(), Error> {
+        let hello = Message::new("init").with("pmi_version", 1).with("pmi_subversion", 1);
+        self.ask(&hello, "response_to_init")?;
+        let limits = self.ask(&Message::new("get_maxes"), "maxes")?;
+        self.longest_value = limits.number("vallen_max").unwrap_or(1024usize).clamp(64, 64 * 1024);
+        let space = self.ask(&Message::new("get_my_kvsname"), "my_kvsname")?;
+        self.space = space.get("kvsname").unwrap_or("").to_owned();
+        Ok(())
+    }
+
+    fn broken(&self, source: io::Error) -> Error {
+        Error::Connection { launcher: self.launcher.clone(), source }
+    }
+
+    fn send(&self, message: &Message) -> Result<(), Error> {
+        let line = message.to_line().map_err(Error::Unsendable)?;
+        let mut rest = line.as_slice();
+        while !rest.is_empty() {
+            let sent = match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Err(rustix::io::Errno::NOTSOCK) => rustix::io::write(&self.socket, rest),
+                other => other,
+            };
+            match sent {
+                Ok(count) => rest = &rest[count..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for bytes and reads what is there.
+    fn read_some(&mut self) -> Result<(), Error> {
+        let mut piece = [0u8; 4096];
+        loop {
+            match rustix::io::read(&self.socket, &mut piece) {
+                Ok(0) => return Err(self.broken(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => {
+                    self.reader.push(&piece[..count]);
+                    return Ok(());
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
+        }
+    }
+
+    fn next_message(&mut self) -> Result<Option<Message>, Error> {
+        let line =
+            self.reader.next_line().map_err(|detail| Error::Protocol { launcher: self.launcher.clone(), detail })?;
+        Ok(line.map(|line| Message::parse(&line)))
+    }
+
+    /// Waits for the answer of that name.
+    fn answer(&mut self, name: &str) -> Result<Message, Error> {
+        loop {
+            match self.next_message()? {
+                Some(message) if message.command() == name => return Ok(message),
+                Some(message) => {
+                    let detail = format!("{name} was expected, {} came", message.command());
+                    return Err(Error::Protocol { launcher: self.launcher.clone(), detail });
+                }
+                None => self.read_some()?,
+            }
+        }
+    }
+
+    fn exchange(&mut self, request: &Message, answer: &str) -> Result<Message, Error> {
+        self.send(request)?;
+        self.answer(answer)
+    }
+
+    /// An exchange whose `rc` must be 0 (or absent).
+    fn ask(&mut self, request: &Message, answer: &str) -> Result<Message, Error> {
+        let reply = self.exchange(request, answer)?;
+        match reply.number::<i32>("rc") {
+            None | Some(0) => Ok(reply),
+            Some(_) => Err(Error::Refused {
+                launcher: self.launcher.clone(),
+                request: request.command().to_owned(),
+                detail: reply.get("msg").unwrap_or("no reason was given").to_owned(),
+            }),
+        }
+    }
+
+    /// A number that the server may or may not know.
+    fn optional_number(&mut self, request: &str, answer: &str, key: &str) -> Result<Option<i32>, Error> {
+        let reply = self.exchange(&Message::new(request), answer)?;
+        Ok(reply.number(key).filter(|&number| number >= 0 && reply.number::<i32>("rc").unwrap_or(0) == 0))
+    }
+
+    /// Puts a value of any length: what is longer than the server's limit goes in pieces.
+    pub(super) fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        let value = escape(value.as_bytes());
+        let pieces: Vec<&[u8]> = value.as_bytes().chunks(self.longest_value - 16).collect();
+        self.put_piece(key, &format!("{}+{}", pieces.len().max(1), first_text(&pieces)))?;
+        for (number, piece) in pieces.iter().enumerate().skip(1) {
+            self.put_piece(&format!("{key}+{number}"), &String::from_utf8_lossy(piece))?;
+        }
+        Ok(())
+    }
+
+    fn put_piece(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        let request = Message::new("put").with("kvsname", &self.space).with("key", key).with("value", value);
+        self.ask(&request, "put_result").map(|_| ())
+    }
+
+    /// The value put under a key by [`Connection::put`].
+    pub(super) fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        let Some(first) = self.get_raw(key)? else { return Ok(None) };
+        let wrong = || Error::Protocol {
+            launcher: "the job".to_owned(),
+            detail: format!("the value of {key} was not put by Towpath"),
+        };
+        let (count, first) = first.split_once('+').ok_or_else(wrong)?;
+        let count: usize = count.parse().map_err(|_| wrong())?;
+        let mut value = first.to_owned();
+        for number in 1..count {
+            value.push_str(&self.get_raw(&format!("{key}+{number}"))?.ok_or_else(wrong)?);
+        }
+        String::from_utf8(crate::wire::unescape(&value)).map(Some).map_err(|_| wrong())
+    }
+
+    /// The value of a key as the server has it; `None` when it has none.
+    pub(super) fn get_raw(&mut self, key: &str) -> Result<Option<String>, Error> {
+        let request = Message::new("get").with("kvsname", &self.space).with("key", key);
+        let reply = self.exchange(&request, "get_result")?;
+        let found = reply.number::<i32>("rc").unwrap_or(0) == 0;
+        Ok(reply.get("value").filter(|_| found).map(str::to_owned))
+    }
+
+    /// Waits for all processes of the job.
+    pub(super) fn fence(&mut self) -> Result<(), Error> {
+        self.ask(&Message::new("barrier_in"), "barrier_out").map(|_| ())
+    }
+
+    /// Waits for all processes of the job, and meanwhile calls `serve` whenever `listener` has something to read.
+    pub(super) fn fence_serving(&mut self, listener: &OwnedFd, serve: &mut dyn FnMut()) -> Result<(), Error> {
+        self.send(&Message::new("barrier_in"))?;
+        loop {
+            let mut sources = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+            match poll(&mut sources, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(self.broken(error.into())),
+            }
+            let [from_server, from_ranks] = sources.map(|source| !source.revents().is_empty());
+            if from_ranks {
+                serve();
+            }
+            if from_server {
+                return self.answer("barrier_out").map(|_| ());
+            }
+        }
+    }
+
+    /// Sends the request to end the job; the server does not answer.
+    pub(super) fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error> {
+        let mut request = Message::new("abort").with("exitcode", code);
+        if let Some(sentence) = sentence {
+            request = request.with("message", escape(sentence.as_bytes()));
+        }
+        self.send(&request)
+    }
+
+    /// Says goodbye.
+    pub(super) fn finalize(&mut self) -> Result<(), Error> {
+        self.exchange(&Message::new("finalize"), "finalize_ack").map(|_| ())
+    }
+}
+
+fn first_text(pieces: &[&[u8]]) -> String {
+    pieces.first().map(|piece| String::from_utf8_lossy(piece).into_owned()).unwrap_or_default()
+}
+
+/// A PMI-1 server as launcher.
+pub(super) struct PmiLauncher {
+    connection: Connection,
+    job: Job,
+    segment: OwnedFd,
+}
+
+impl PmiLauncher {
+    /// Speaks to the server that PMI_FD names; `None` when the environment names none.
+    pub(super) fn from_environment() -> Result<Option<PmiLauncher>, Error> {
+        let number = |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
+        let Some(descriptor) = number("PMI_FD") else { return Ok(None) };
+        let launcher = server_name();
+        let (Some(rank), Some(size)) = (number("PMI_RANK"), number("PMI_SIZE")) else {
+            return Err(Error::NoServer(format!(
+                "{launcher} set PMI_FD but not PMI_RANK and PMI_SIZE: the rank of this process is not known."
+            )));
+        };
+        if size < 1 || rank < 0 || rank >= size || size > i64::from(i32::MAX) {
+            return Err(Error::NoServer(format!("{launcher} says rank {rank} of {size}, which cannot be.")));
+        }
+        let connection = Connection::take(i32::try_from(descriptor).unwrap_or(-1), &launcher)?;
+        PmiLauncher::start(connection, rank as u32, size as usize).map(Some)
+    }
+
+    fn start(mut connection: Connection, rank: u32, size: usize) -> Result<PmiLauncher, Error> {
+        connection.initialise()?;
+        let appnum = connection.optional_number("get_appnum", "appnum", "appnum")?;
+        let universe_size = connection.optional_number("get_universe_size", "universe_size", "size")?;
+        let nodes = match connection.get_raw("PMI_process_mapping")? {
+            Some(mapping) => hosts::parse_mapping(&mapping, size),
+            None => None,
+        };
+        let nodes = match nodes {
+            Some(nodes) => nodes,
+            None => exchange_hosts(&mut connection, rank as usize, size)?,
+        };
+        let mut job = Job::new(rank, nodes, &connection.launcher);
+        (job.appnum, job.universe_size) = (appnum, universe_size);
+        if job.hosts() > 1 {
+            return Err(Error::SeveralHosts { hosts: job.hosts(), launcher: job.launcher });
+        }
+        let segment = handover::share_segment(&mut connection, &mut job)?;
+        Ok(PmiLauncher { connection, job, segment })
+    }
+}
+
+/// Words for the server, as far as its variables show who it is.
+fn server_name() -> String {
+    let set = |name: &str| config::environment(name).is_some();
+    if set("SLURM_STEP_ID") || set("SLURM_STEPID") {
+        "srun".to_owned()
+    } else if set("I_MPI_HYDRA_ENV") || set("I_MPI_MPIRUN") {
+        "the Hydra launcher of Intel MPI".to_owned()
+    } else if set("HYDI_CONTROL_FD") || set("PMI_HOSTNAME") {
+        "the Hydra launcher (mpiexec of MPICH)".to_owned()
+    } else {
+        "the PMI-1 launcher".to_owned()
+    }
+}
+
+/// Where the server does not know the hosts: each rank publishes its own, rank 0 collects and publishes the mapping.
+fn exchange_hosts(connection: &mut Connection, rank: usize, size: usize) -> Result<Vec<u32>, Error> {
+    if size == 1 {
+        return Ok(vec![0]);
+    }
+    connection.put(&format!("towpath-host-{rank}"), &hosts::own_host())?;
+    connection.fence()?;
+    if rank == 0 {
+        let names: Vec<Option<String>> =
+            (0..size).map(|other| connection.get(&format!("towpath-host-{other}"))).collect::<Result<_, _>>()?;
+        connection.put("towpath-hosts", &hosts::write_mapping(&hosts::number_by_appearance(&names)))?;
+    }
+    connection.fence()?;
+    let mapping = connection.get("towpath-hosts")?;
+    mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)).ok_or_else(|| Error::Protocol {
+        launcher: connection.launcher.clone(),
+        detail: "rank 0's list of hosts did not arrive".to_owned(),
+    })
+}
+
+impl Launcher for PmiLauncher {
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn segment(&mut self) -> Result<OwnedFd, Error> {
+        duplicate(&self.segment)
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        self.connection.put(key, value)
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.connection.get(key)
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        self.connection.fence()
+    }
+
+    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
+        eprintln!("{sentence}");
+        self.connection.abort(code, None)
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        self.connection.finalize()
+    }
+}

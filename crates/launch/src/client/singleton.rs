@@ -1,0 +1,75 @@
+//! A process that nobody launched: rank 0 of 1, its own little key-value store, a private segment made when asked for.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+
+use super::{Job, Launcher, duplicate};
+use crate::error::Error;
+use crate::segment;
+
+/// Nobody.
+pub(super) struct Singleton {
+    job: Job,
+    values: HashMap<String, String>,
+    segment: Option<OwnedFd>,
+}
+
+impl Singleton {
+    pub(super) fn new() -> Singleton {
+        let mut job = Job::new(0, vec![0], "no launcher (a process started alone)");
+        job.nonce = segment::new_nonce();
+        Singleton { job, values: HashMap::new(), segment: None }
+    }
+}
+
+impl Launcher for Singleton {
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn segment(&mut self) -> Result<OwnedFd, Error> {
+        let own = match self.segment.take() {
+            Some(own) => own,
+            None => segment::make(self.job.nonce, 1)?,
+        };
+        duplicate(self.segment.insert(own))
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        self.values.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        Ok(self.values.get(key).cloned())
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn abort(&mut self, _code: i32, sentence: &str) -> Result<(), Error> {
+        eprintln!("{sentence}");
+        Ok(())
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_alone_has_everything() {
+        let mut alone = Singleton::new();
+        assert_eq!((alone.job().rank, alone.job().size), (0, 1));
+        alone.put("k", "v").unwrap();
+        alone.fence().unwrap();
+        assert_eq!(alone.get("k").unwrap().as_deref(), Some("v"));
+        assert!(segment::belongs_to(std::os::fd::AsFd::as_fd(&alone.segment().unwrap()), alone.job.nonce));
+        assert!(matches!(alone.spawn(&[]), Err(Error::Unsupported { .. })));
+    }
+}

@@ -1,0 +1,113 @@
+//! Which rank is on which host, as launchers write it: `PMI_process_mapping`, and a host's own name where they do not.
+//!
+//! The value is `(vector,(first host,hosts,ranks per host),...)`: each triple gives the next ranks to `hosts` hosts from
+//! `first host` on, `ranks per host` consecutive ranks each; when ranks are left over, the list begins again
+//! (PMI-1 as Hydra serves it).
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+
+/// Reads a process mapping for `size` ranks: the host of each rank, numbered from 0 in order of appearance.
+/// `None` when the text is not such a mapping.
+pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
+    let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?.trim();
+    let list = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;
+    let mut triples = Vec::new();
+    for part in list.split('(').skip(1) {
+        let numbers: Vec<usize> =
+            part.split(')').next()?.split(',').map(|n| n.trim().parse()).collect::<Result<_, _>>().ok()?;
+        let &[first, hosts, ranks] = numbers.as_slice() else { return None };
+        triples.push((first, hosts, ranks));
+    }
+    if size > 0 && !triples.iter().any(|&(_, hosts, ranks)| hosts > 0 && ranks > 0) {
+        return None;
+    }
+    let mut places = Vec::with_capacity(size);
+    while places.len() < size {
+        for &(first, hosts, ranks) in &triples {
+            for host in 0..hosts.min(size) {
+                let room = (size - places.len()).min(ranks);
+                places.extend(std::iter::repeat_n(first.checked_add(host)?, room));
+            }
+        }
+    }
+    Some(number_by_appearance(&places))
+}
+
+/// Writes the hosts of all ranks as a process mapping.
+pub fn write_mapping(node_of_rank: &[u32]) -> String {
+    let mut text = String::from("(vector");
+    let mut from = 0;
+    while from < node_of_rank.len() {
+        let node = node_of_rank[from];
+        let run = node_of_rank[from..].iter().take_while(|&&other| other == node).count();
+        text.push_str(&format!(",({node},1,{run})"));
+        from += run;
+    }
+    text.push(')');
+    text
+}
+
+/// Numbers equal things equally, from 0 in order of first appearance.
+pub fn number_by_appearance<T: Eq + std::hash::Hash + Clone>(things: &[T]) -> Vec<u32> {
+    let mut numbers: HashMap<T, u32> = HashMap::new();
+    things
+        .iter()
+        .map(|thing| {
+            let next = numbers.len() as u32;
+            *numbers.entry(thing.clone()).or_insert(next)
+        })
+        .collect()
+}
+
+/// A text that two processes share exactly when they run on one kernel in one network: the kernel's boot id and the
+/// number of the network namespace. Falls back to the host's name.
+pub fn own_host() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let network = std::fs::metadata("/proc/self/ns/net").map(|m| m.ino()).unwrap_or(0);
+    let name = if boot.trim().is_empty() {
+        rustix::system::uname().nodename().to_string_lossy().into_owned()
+    } else {
+        boot.trim().to_owned()
+    };
+    format!("{}-{network}", crate::wire::escape(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn mappings_of_real_launchers() {
+        assert_eq!(parse_mapping("(vector,(0,1,2))", 2), Some(vec![0, 0]));
+        assert_eq!(parse_mapping("(vector,(0,2,2))", 4), Some(vec![0, 0, 1, 1]));
+        assert_eq!(parse_mapping("(vector,(0,2,1))", 4), Some(vec![0, 1, 0, 1]));
+        assert_eq!(parse_mapping("(vector, (5,1,1), (3,1,2))", 3), Some(vec![0, 1, 1]));
+    }
+
+    #[test]
+    fn nonsense_is_not_a_mapping() {
+        for text in
+            ["", "vector", "(vector)", "(vector,(0,0,3))", "(vector,(0,1))", "(vector,(a,1,1))", "(list,(0,1,1))"]
+        {
+            assert_eq!(parse_mapping(text, 2), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_mapping_is_read_back(hosts in proptest::collection::vec(0u32..4, 1..40)) {
+            let numbered = number_by_appearance(&hosts);
+            prop_assert_eq!(parse_mapping(&write_mapping(&hosts), hosts.len()), Some(numbered));
+        }
+
+        #[test]
+        fn garbage_never_panics(text in "[()vector,0-9 ]{0,60}", size in 0usize..50) {
+            if let Some(places) = parse_mapping(&text, size) {
+                prop_assert_eq!(places.len(), size);
+            }
+        }
+    }
+}

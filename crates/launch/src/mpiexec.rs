@@ -1,0 +1,6 @@
+//! The launcher.
+
+/// Runs it.
+pub fn main() -> i32 {
+    0
+}

@@ -1,0 +1,202 @@
+//! The memory file that the ranks of one host share: making it, handing it to ranks that did not inherit it, and a view
+//! of its control pages.
+//!
+//! The file has no name that could stay behind: it is a memfd, or, where memfd is refused, a file in /dev/shm or TMPDIR
+//! that is unlinked the moment it exists. A rank that did not inherit it opens it through `/proc/PID/fd/N`, or asks its
+//! maker for the descriptor over an abstract socket (processes may be non-dumpable or in other PID namespaces), or,
+//! when even that fails, through a file with a name that lives until all have opened it. The transport makes the file
+//! longer; here it holds the head and the control pages of `towpath_base::control`.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use towpath_base::config;
+use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
+use towpath_base::sync::Ordering;
+
+use crate::error::Error;
+
+/// A random number that names a job.
+pub fn new_nonce() -> u64 {
+    let mut bytes = [0u8; 8];
+    let from_system = File::open("/dev/urandom").and_then(|random| random.read_exact_at(&mut bytes, 0));
+    if from_system.is_err() {
+        let now = std::time::UNIX_EPOCH.elapsed().map(|time| time.as_nanos() as u64).unwrap_or(0);
+        bytes = (now ^ u64::from(std::process::id()) << 40).to_ne_bytes();
+    }
+    u64::from_ne_bytes(bytes).max(1)
+}
+
+/// Makes the segment of a job: a nameless file with head and control pages, the magic word written last.
+///
+/// # Errors
+/// [`Error::Segment`] when neither memfd nor a file works.
+pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
+    let file = match memfd_create("towpath", MemfdFlags::CLOEXEC) {
+        Ok(memory) => memory,
+        Err(refusal) => OwnedFd::from(nameless_file(refusal.into())?),
+    };
+    lay_out(&file, nonce, local_ranks)?;
+    Ok(file)
+}
+
+/// Makes the segment as a file with a name, for ranks that reach its maker by no other way. The caller removes it.
+pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, PathBuf), Error> {
+    let (file, path) = named_file(nonce)?;
+    let file = OwnedFd::from(file);
+    match lay_out(&file, nonce, local_ranks) {
+        Ok(()) => Ok((file, path)),
+        Err(error) => {
+            let _ = std::fs::remove_file(&path);
+            Err(error)
+        }
+    }
+}
+
+fn nameless_file(memfd_refusal: io::Error) -> Result<File, Error> {
+    let (file, path) = named_file(new_nonce()).map_err(|error| match error {
+        Error::Segment { action, detail } => {
+            Error::Segment { action, detail: format!("{detail}; memfd_create was refused as well ({memfd_refusal})") }
+        }
+        other => other,
+    })?;
+    std::fs::remove_file(&path).map_err(|source| Error::Segment {
+        action: "made",
+        detail: format!("the file {} could not be unlinked ({source})", path.display()),
+    })?;
+    Ok(file)
+}
+
+fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
+    let temporary = config::environment("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
+    let mut refusals = Vec::new();
+    for folder in ["/dev/shm", &temporary] {
+        let path = PathBuf::from(folder).join(format!("towpath-{number:016x}"));
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(refusal) => refusals.push(format!("{} ({refusal})", path.display())),
+        }
+    }
+    Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
+}
+
+fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Error> {
+    let failed = |source: io::Error| Error::Segment { action: "made", detail: source.to_string() };
+    rustix::fs::ftruncate(file, control::behind_control_pages(local_ranks) as u64).map_err(|e| failed(e.into()))?;
+    let view = View::map(file.as_fd(), local_ranks).map_err(failed)?;
+    view.head().nonce.store(nonce, Ordering::Relaxed);
+    view.head().local_ranks.store(local_ranks as u32, Ordering::Relaxed);
+    view.head().magic.store(MAGIC, Ordering::Release);
+    Ok(())
+}
+
+/// True when the file is the segment of the job `nonce`.
+pub(crate) fn belongs_to(file: BorrowedFd<'_>, nonce: u64) -> bool {
+    let mut head = [0u8; 16];
+    matches!(rustix::io::pread(file, &mut head, 0), Ok(16))
+        && head[..8] == MAGIC.to_ne_bytes()
+        && head[8..] == nonce.to_ne_bytes()
+}
+
+/// Process number of the rank that has taken the control page of `local_rank`; 0 when nobody has.
+pub(crate) fn owner_of(file: BorrowedFd<'_>, local_rank: usize) -> u32 {
+    let mut pid = [0u8; 4];
+    let _ = rustix::io::pread(file, &mut pid, control::control_page_offset(local_rank) as u64);
+    u32::from_ne_bytes(pid)
+}
+
+/// Opens the descriptor `number` of another process of this user.
+pub(crate) fn open_of_process(pid: u32, number: i32) -> io::Result<OwnedFd> {
+    let path = format!("/proc/{pid}/fd/{number}");
+    OpenOptions::new().read(true).write(true).open(path).map(OwnedFd::from)
+}
+
+/// The descriptor number, as another process writes it into `/proc/PID/fd/N`.
+pub(crate) fn number_of(file: &OwnedFd) -> i32 {
+    file.as_raw_fd()
+}
+
+/// Head and control pages, mapped.
+pub struct View {
+    start: NonNull<u8>,
+    length: usize,
+    local_ranks: usize,
+}
+
+// SAFETY: the mapping belongs to the value, and everything in it is read and written as atomics.
+unsafe impl Send for View {}
+
+impl View {
+    /// Maps head and control pages of a segment for `local_ranks` ranks.
+    ///
+    /// # Errors
+    /// What the system said; a file that is too short is `InvalidData`.
+    pub fn map(file: BorrowedFd<'_>, local_ranks: usize) -> io::Result<View> {
+        let length = control::behind_control_pages(local_ranks);
+        if rustix::fs::fstat(file)?.st_size < length as i64 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the segment is shorter than its control pages"));
+        }
+        // SAFETY: a fresh shared mapping of a file that is at least `length` long; nothing else lies there.
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)?
+        };
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave no address"))?;
+        Ok(View { start, length, local_ranks })
+    }
+
+    /// The head page.
+    pub fn head(&self) -> &SegmentHead {
+        // SAFETY: the mapping is page-aligned, longer than the head, lives as long as `self`; all fields are atomics.
+        unsafe { self.start.cast().as_ref() }
+    }
+
+    /// The control page of a local rank.
+    ///
+    /// # Panics
+    /// When there is no such local rank.
+    pub fn page(&self, local_rank: usize) -> &ControlPage {
+        assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
+        // SAFETY: the page lies inside the mapping by the assertion, is page-aligned, and all its fields are atomics
+        // (padding aside, which nobody reads).
+        unsafe { self.start.add(control::control_page_offset(local_rank)).cast().as_ref() }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: `map` made this mapping; references into it borrow `self` and have ended.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_has_head_and_free_pages() {
+        let file = make(77, 3).unwrap();
+        assert!(belongs_to(file.as_fd(), 77) && !belongs_to(file.as_fd(), 78));
+        let view = View::map(file.as_fd(), 3).unwrap();
+        assert_eq!(view.head().local_ranks.load(Ordering::Relaxed), 3);
+        assert_eq!(owner_of(file.as_fd(), 2), 0);
+        view.page(2).pid.store(4711, Ordering::Release);
+        assert_eq!(owner_of(file.as_fd(), 2), 4711);
+        assert!(View::map(file.as_fd(), 4).is_err());
+    }
+
+    #[test]
+    fn a_named_segment_can_be_opened_by_its_name_until_it_is_removed() {
+        let (file, path) = make_named(new_nonce(), 1).unwrap();
+        let again = open_of_process(std::process::id(), number_of(&file)).unwrap();
+        let nonce = View::map(file.as_fd(), 1).unwrap().head().nonce.load(Ordering::Relaxed);
+        assert!(belongs_to(again.as_fd(), nonce));
+        std::fs::remove_file(path).unwrap();
+    }
+}

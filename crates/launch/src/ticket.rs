@@ -1,0 +1,63 @@
+//! What Towpath's own `mpiexec` tells each rank in one environment variable, so that a rank starts without asking.
+//!
+//! Environments are inherited further than they are meant (a rank's child processes, another launcher started inside a
+//! rank), so the ticket names the inode of its rank's PMI socket: it counts only where that very socket is open.
+#![forbid(unsafe_code)]
+
+/// Name of the environment variable.
+pub(crate) const VARIABLE: &str = "TOWPATH_JOB";
+
+const VERSION: u32 = 1;
+
+/// One rank's ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) nonce: u64,
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+    /// Number of the program on the command line.
+    pub(crate) appnum: i32,
+    /// Descriptor number of the segment.
+    pub(crate) segment: i32,
+    /// Descriptor number of the PMI socket.
+    pub(crate) pmi: i32,
+    /// Inode of that socket.
+    pub(crate) inode: u64,
+}
+
+impl Ticket {
+    pub(crate) fn to_text(&self) -> String {
+        let Ticket { nonce, rank, size, appnum, segment, pmi, inode } = self;
+        format!("{VERSION}:{nonce:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}")
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Ticket> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let &[version, nonce, rank, size, appnum, segment, pmi, inode] = parts.as_slice() else { return None };
+        let ticket = Ticket {
+            nonce: u64::from_str_radix(nonce, 16).ok()?,
+            rank: rank.parse().ok()?,
+            size: size.parse().ok()?,
+            appnum: appnum.parse().ok()?,
+            segment: segment.parse().ok()?,
+            pmi: pmi.parse().ok()?,
+            inode: inode.parse().ok()?,
+        };
+        (version == VERSION.to_string() && ticket.rank < ticket.size && ticket.pmi >= 0 && ticket.segment >= 0)
+            .then_some(ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_read_back_and_a_torn_one_is_not() {
+        let ticket = Ticket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99 };
+        assert_eq!(Ticket::parse(&ticket.to_text()), Some(ticket));
+        for text in ["", "1:abc:4:4:0:65:64:9", "2:abc:0:4:0:65:64:9", "1:abc:0:4:0:65:64", "1:abc:0:4:0:-1:64:9"] {
+            assert_eq!(Ticket::parse(text), None, "{text}");
+        }
+    }
+}
