@@ -18,6 +18,13 @@ const SMALLEST_NORMAL: u32 = 0x3880_0000;
 /// Infinity as a single.
 const INFINITY: u32 = 0x7f80_0000;
 
+/// `yes` where the condition holds, without a branch that would keep the compiler from vectorising.
+#[inline(always)]
+fn select(condition: bool, yes: u32, no: u32) -> u32 {
+    let mask = u32::from(condition).wrapping_neg();
+    (yes & mask) | (no & !mask)
+}
+
 impl Half {
     /// The same number as a single; exact.
     #[inline(always)]
@@ -27,24 +34,24 @@ impl Half {
         // Moves the exponent from bias 15 to 127. A subnormal half is the fraction of a number in [0.5, 1) less 0.5.
         let normal = magnitude + (112 << 23);
         let subnormal = (f32::from_bits(u32::from(self.0 & 0x3ff) | 0x3f00_0000) - 0.5).to_bits();
-        let finite = if magnitude < 1 << 23 { subnormal } else { normal };
+        let finite = select(magnitude < 1 << 23, subnormal, normal);
         let special = magnitude | INFINITY;
-        f32::from_bits(sign | if magnitude >= 0x7c00 << 13 { special } else { finite })
+        f32::from_bits(sign | select(magnitude >= 0x7c00 << 13, special, finite))
     }
 
     /// The nearest half, ties to even.
     #[inline(always)]
     pub(super) fn narrow(single: f32) -> Half {
         let bits = single.to_bits();
-        let sign = (bits >> 16 & 0x8000) as u16;
+        let sign = bits >> 16 & 0x8000;
         let magnitude = bits & 0x7fff_ffff;
-        let special = if magnitude > INFINITY { 0x7e00 } else { 0x7c00 };
+        let special = select(magnitude > INFINITY, 0x7e00, 0x7c00);
         // The last bit of 0.5 has the weight of the last bit of a subnormal half: the addition rounds.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let odd = magnitude >> 13 & 1;
         let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-        let finite = if magnitude < SMALLEST_NORMAL { subnormal } else { normal };
-        Half(sign | if magnitude >= TOO_LARGE { special } else { finite as u16 })
+        let finite = select(magnitude < SMALLEST_NORMAL, subnormal, normal);
+        Half((sign | select(magnitude >= TOO_LARGE, special, finite)) as u16)
     }
 }
 
