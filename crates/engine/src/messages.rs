@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
+use towpath_transport::Wire;
+
+use crate::{Engine, Mode, RequestId};
 
 /// The processes of a communicator as the patterns see them: who, in which order, and under which context.
 #[derive(Clone, Debug)]
@@ -44,7 +47,8 @@ pub trait Messages {
     ///
     /// # Safety
     /// The memory behind `source` must live and stay unchanged until the ticket is complete.
-    unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, rank: usize, source: Source) -> Ticket;
+    unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, rank: usize, source: Source)
+    -> Ticket;
 
     /// Starts a receive from one peer with one tag.
     ///
@@ -54,4 +58,41 @@ pub trait Messages {
 
     /// The outcome once the message is complete; the ticket is spent then and must not be asked again.
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome>;
+}
+
+/// Marks the ticket of a send that was complete at once; its length lies below. No request has this bit.
+const DONE: u64 = 1 << 63;
+
+impl<W: Wire> Messages for Engine<W> {
+    unsafe fn start_send(
+        &mut self,
+        to: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        rank: usize,
+        source: Source,
+    ) -> Ticket {
+        let rank = rank as u32;
+        if let Source::Bytes { pointer, length } = source
+            // SAFETY: promised by the caller.
+            && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }
+        {
+            return Ticket(DONE | length as u64);
+        }
+        // SAFETY: promised by the caller.
+        Ticket(unsafe { self.isend(to, context, tag, rank, source, Mode::Standard) }.0)
+    }
+
+    unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket {
+        // SAFETY: promised by the caller.
+        Ticket(unsafe { self.irecv(Some(from), context, Some(tag), target) }.0)
+    }
+
+    fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
+        if ticket.0 & DONE != 0 {
+            return Some(Outcome { bytes: (ticket.0 & !DONE) as usize, truncated: false, lost: false });
+        }
+        let done = self.take(RequestId(ticket.0))?;
+        Some(Outcome { bytes: done.bytes as usize, truncated: done.truncated, lost: done.lost })
+    }
 }

@@ -1,0 +1,275 @@
+//! The engine's half that wires call into: matches arrivals and notes what has to be sent in answer.
+//!
+//! A wire must not be called while it reports, so everything that goes out because something came in (pulls,
+//! acknowledgements, credit) is an [`Action`] that [`Engine::progress`](crate::Engine::progress) carries out afterwards.
+//! The bytes of a matched eager message go straight from the wire's memory into the target.
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Step, Target};
+use towpath_transport::{Header, RegionKey, Sink};
+
+use crate::Limits;
+use crate::matching::Pattern;
+use crate::peers::Peers;
+use crate::posted::Posted;
+use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
+use crate::requests::{Completion, RequestId, Requests, UNNUMBERED, Work};
+use crate::unexpected::{Body, Message, Unexpected};
+
+/// Token of pulls that nobody waits for.
+pub(crate) const NO_REQUEST: u64 = u64::MAX;
+
+/// Something the wire is to be asked once it has finished reporting.
+pub(crate) enum Action {
+    /// Send a message of the engine's own.
+    Control { to: PeerIndex, header: Header },
+    /// Bring a region.
+    Pull { from: PeerIndex, key: RegionKey, token: u64, target: Target },
+    /// Take a publication back.
+    Withdraw { to: PeerIndex, key: RegionKey },
+}
+
+/// Everything of the engine except the wire.
+pub(crate) struct State {
+    pub(crate) limits: Limits,
+    pub(crate) peers: Peers,
+    pub(crate) posted: Posted,
+    pub(crate) unexpected: Unexpected,
+    pub(crate) requests: Requests,
+    pub(crate) actions: Vec<Action>,
+    /// Sends and pulls that are not complete.
+    pub(crate) under_way: usize,
+}
+
+/// Moves an eager payload into its target; returns the bytes taken and whether some had no room.
+///
+/// # Safety
+/// `payload` must be readable for `length` bytes and the memory behind `target` alive.
+#[inline]
+pub(crate) unsafe fn deliver(target: &mut Target, payload: *const u8, length: usize) -> (u64, bool) {
+    let room = target.length();
+    let taken = length.min(room);
+    match target {
+        // SAFETY: the caller vouches for both; `taken` is within both.
+        Target::Bytes { pointer, .. } => unsafe { std::ptr::copy_nonoverlapping(payload, *pointer, taken) },
+        Target::Unpacker { .. } => {
+            // The payload is lent for this call only, so a device that is still busy is waited for.
+            // SAFETY: as above.
+            while unsafe { target.drain(payload, taken) } == Step::Pending {
+                std::hint::spin_loop();
+            }
+        }
+    }
+    (taken as u64, length > room)
+}
+
+impl State {
+    pub(crate) fn new(limits: Limits, peers: usize) -> State {
+        State {
+            limits,
+            peers: Peers::new(peers, limits.unexpected_bytes),
+            posted: Posted::new(),
+            unexpected: Unexpected::new(),
+            requests: Requests::default(),
+            actions: Vec::new(),
+            under_way: 0,
+        }
+    }
+
+    /// An eager message: into its receive, or into the unexpected queue.
+    #[inline]
+    fn eager(
+        &mut self,
+        from: PeerIndex,
+        words: &[u64; 2],
+        payload: *const u8,
+        length: usize,
+        acknowledge: Option<u64>,
+    ) {
+        let peer = self.peers.at(from);
+        let sequence = peer.arrived;
+        peer.arrived += 1;
+        let envelope = Pattern::message(from, words);
+        let (tag, rank) = (protocol::tag(words), protocol::rank(words));
+        let Some(index) = self.posted.take(&envelope) else {
+            // SAFETY: the wire lends `length` bytes behind `payload` during this call.
+            let body = unsafe { Body::copy(payload, length, &mut self.unexpected.buffers) };
+            let length = length as u64;
+            self.unexpected.add(Message { envelope, from, rank, tag, sequence, length, acknowledge, body });
+            return;
+        };
+        let slot = self.requests.slot(index);
+        if let Work::Posted { target, .. } = &mut slot.work {
+            // SAFETY: as above; the owner of the request keeps its target alive until completion.
+            let (bytes, truncated) = unsafe { deliver(target, payload, length) };
+            slot.completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
+        }
+        self.requests.complete(index);
+        self.consumed(from, length);
+        if let Some(request) = acknowledge {
+            self.acknowledge(from, request);
+        }
+    }
+
+    /// An announced message: pulled into its receive, or into the unexpected queue.
+    fn announced(&mut self, from: PeerIndex, words: &[u64; 2], payload: [u64; 3]) {
+        let peer = self.peers.at(from);
+        let sequence = peer.arrived;
+        peer.arrived += 1;
+        let envelope = Pattern::message(from, words);
+        let message = Message {
+            envelope,
+            from,
+            rank: protocol::rank(words),
+            tag: protocol::tag(words),
+            sequence,
+            length: payload[2],
+            acknowledge: None,
+            body: Body::Announced(RegionKey([payload[0], payload[1]])),
+        };
+        match self.posted.take(&envelope) {
+            None => self.unexpected.add(message),
+            Some(index) => {
+                if let Work::Posted { target, .. } = std::mem::replace(&mut self.requests.slot(index).work, Work::None)
+                {
+                    self.receive(index, target, message);
+                }
+            }
+        }
+    }
+
+    /// Gives a message that has left the queues to the receive at `index`.
+    pub(crate) fn receive(&mut self, index: u32, mut target: Target, message: Message) {
+        let Message { from, rank, tag, length, acknowledge, body, .. } = message;
+        if let Body::Announced(key) = body {
+            return self.pull(index, target, key, Completion::of(from, rank, tag, length));
+        }
+        let length = length as usize;
+        // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive until completion.
+        let (bytes, truncated) = unsafe { deliver(&mut target, body.pointer(), length) };
+        self.requests.slot(index).completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
+        self.requests.complete(index);
+        self.matched(from, length, acknowledge, body);
+    }
+
+    /// Settles an unexpected eager message with its sender once a receive has its bytes.
+    pub(crate) fn matched(&mut self, from: PeerIndex, length: usize, acknowledge: Option<u64>, body: Body) {
+        if let Body::Heap(buffer) = body {
+            self.unexpected.buffers.give_back(buffer);
+        }
+        self.consumed(from, length);
+        if let Some(request) = acknowledge {
+            self.acknowledge(from, request);
+        }
+    }
+
+    /// Counts the credit of a consumed eager message.
+    #[inline]
+    pub(crate) fn consumed(&mut self, from: PeerIndex, length: usize) {
+        if let Some(bytes) = self.peers.consume(from, length + MESSAGE_OVERHEAD) {
+            self.control(from, protocol::CREDIT, [bytes as u64, 0]);
+        }
+    }
+
+    #[cold]
+    fn acknowledge(&mut self, to: PeerIndex, request: u64) {
+        self.control(to, protocol::ACKNOWLEDGE, [request, 0]);
+    }
+
+    /// Notes a message of the engine's own.
+    #[cold]
+    pub(crate) fn control(&mut self, to: PeerIndex, protocol: u8, words: [u64; 2]) {
+        self.actions.push(Action::Control { to, header: Header { protocol, words } });
+    }
+
+    /// Completes a send or pull that was under way.
+    pub(crate) fn finish(&mut self, index: u32) {
+        self.under_way -= 1;
+        self.requests.slot(index).sequence = UNNUMBERED;
+        self.requests.complete(index);
+    }
+
+    #[cold]
+    fn other(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        let words = &header.words;
+        match header.protocol {
+            protocol::EAGER_SYNCHRONOUS if length >= REQUEST_BYTES => {
+                // SAFETY: the wire lends `length` bytes, of which the first eight name the sender's request.
+                let (request, message) =
+                    unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
+                self.eager(from, words, message, length - REQUEST_BYTES, Some(request));
+            }
+            protocol::ANNOUNCE if length == ANNOUNCEMENT_BYTES => {
+                // SAFETY: the wire lends the 24 bytes of an announcement.
+                let announcement = unsafe { payload.cast::<[u64; 3]>().read_unaligned() };
+                self.announced(from, words, announcement);
+            }
+            protocol::ACKNOWLEDGE => {
+                if let Some(index) = self.requests.find(RequestId(words[0]))
+                    && matches!(self.requests.slot(index).work, Work::Unacknowledged)
+                {
+                    self.finish(index);
+                }
+            }
+            protocol::CANCEL => self.cancel_wanted(from, words),
+            protocol::CANCELLED => self.cancel_answered(words),
+            protocol::CREDIT => self.peers.at(from).credit += words[0] as usize,
+            unknown => debug_assert!(false, "unknown protocol {unknown} of {length} bytes from {from:?}"),
+        }
+    }
+}
+
+impl Sink for State {
+    #[inline]
+    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        if header.protocol == protocol::EAGER {
+            self.eager(from, &header.words, payload, length, None);
+        } else {
+            self.other(from, header, payload, length);
+        }
+    }
+
+    fn released(&mut self, token: u64) {
+        if let Some(index) = self.requests.find(RequestId(token))
+            && matches!(self.requests.slot(index).work, Work::Announced { .. })
+        {
+            self.finish(index);
+        }
+    }
+
+    fn pulled(&mut self, token: u64) {
+        if let Some(index) = self.requests.find(RequestId(token))
+            && matches!(self.requests.slot(index).work, Work::Pulling)
+        {
+            self.finish(index);
+        }
+    }
+
+    /// Every operation that needs the peer completes as lost; messages of it that are here already can still be received.
+    fn lost(&mut self, peer: PeerIndex) {
+        let known = self.peers.at(peer);
+        known.lost = true;
+        known.queue().clear();
+        self.peers.drained(peer);
+        for index in self.requests.unfinished() {
+            let slot = self.requests.slot(index);
+            if slot.completion.peer != peer {
+                continue;
+            }
+            slot.completion.lost = true;
+            match std::mem::replace(&mut slot.work, Work::None) {
+                Work::Posted { link, .. } => {
+                    slot.completion.bytes = 0;
+                    self.posted.remove(index, link);
+                    self.requests.complete(index);
+                    continue;
+                }
+                Work::Published { key, .. } | Work::Announced { key } => {
+                    self.actions.push(Action::Withdraw { to: peer, key });
+                }
+                _ => {}
+            }
+            self.finish(index);
+        }
+    }
+}

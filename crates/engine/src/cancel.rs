@@ -1,0 +1,97 @@
+//! Cancelling (MPI 5.0, 3.8.4): either the operation is taken back entirely or it ends as if nobody had asked.
+//!
+//! A receive that is not matched leaves the posted queue. A send that still waits for the wire leaves its queue. A message
+//! under way is called back by asking its receiver, which drops it if no receive has taken it, and answers.
+
+use towpath_base::ids::PeerIndex;
+use towpath_transport::Wire;
+
+use crate::Engine;
+use crate::arrivals::{Action, State};
+use crate::peers::Waiting;
+use crate::protocol;
+use crate::requests::{RequestId, UNNUMBERED, Work};
+use crate::unexpected::Body;
+
+impl<W: Wire> Engine<W> {
+    /// Asks for the operation to be cancelled; its completion says whether it was. A complete receive and a stale name are
+    /// left alone. A finished eager send becomes incomplete again until its receiver has answered.
+    pub fn cancel(&mut self, request: RequestId) {
+        let Some(index) = self.state.requests.find(request) else { return };
+        let slot = self.state.requests.slot(index);
+        let to = slot.completion.peer;
+        match slot.work {
+            Work::Posted { link, .. } => {
+                slot.completion.cancelled = true;
+                self.state.posted.remove(index, link);
+                self.state.requests.complete(index);
+            }
+            Work::Queued { .. } | Work::Published { .. } => self.cancel_queued(index, to),
+            Work::Announced { .. } | Work::Unacknowledged => self.call_back(index, to),
+            Work::None if slot.complete && slot.sequence != UNNUMBERED && !self.state.peers.is_lost(to) => {
+                let slot = self.state.requests.slot(index);
+                slot.complete = false;
+                slot.work = Work::Cancelling;
+                self.state.under_way += 1;
+                self.call_back(index, to);
+            }
+            Work::None | Work::Pulling | Work::Cancelling => {}
+        }
+    }
+
+    fn cancel_queued(&mut self, index: u32, to: PeerIndex) {
+        let Engine { wire, state } = self;
+        let slot = state.requests.slot(index);
+        slot.completion.cancelled = true;
+        if let Work::Published { key, .. } = slot.work {
+            wire.withdraw(to, key);
+        }
+        state.finish(index);
+        let queue = state.peers.at(to).queue();
+        queue.retain(|waiting| *waiting != Waiting::Send(index));
+        if queue.is_empty() {
+            state.peers.drained(to);
+        }
+    }
+
+    /// Asks the receiver, once.
+    fn call_back(&mut self, index: u32, to: PeerIndex) {
+        let slot = self.state.requests.slot(index);
+        let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);
+        if number != UNNUMBERED {
+            let request = self.state.requests.id(index).0;
+            self.state.control(to, protocol::CANCEL, [number, request]);
+            self.act();
+        }
+    }
+}
+
+impl State {
+    /// A sender wants a message back.
+    pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
+        let message = self.unexpected.find_sequence(from, words[0]).and_then(|at| self.unexpected.take(at));
+        let taken = u64::from(message.is_some());
+        if let Some(message) = message
+            && !matches!(message.body, Body::Announced(_))
+        {
+            self.matched(from, message.length as usize, None, message.body);
+        }
+        self.control(from, protocol::CANCELLED, [words[1], taken]);
+    }
+
+    /// A receiver has answered.
+    pub(crate) fn cancel_answered(&mut self, words: &[u64; 2]) {
+        let Some(index) = self.requests.find(RequestId(words[0])) else { return };
+        let taken = words[1] == 1;
+        let slot = self.requests.slot(index);
+        let peer = slot.completion.peer;
+        match slot.work {
+            Work::Announced { key } if taken => self.actions.push(Action::Withdraw { to: peer, key }),
+            Work::Unacknowledged if taken => {}
+            Work::Cancelling => {}
+            _ => return,
+        }
+        slot.completion.cancelled = taken;
+        self.finish(index);
+    }
+}

@@ -1,0 +1,155 @@
+//! The matching rule (MPI 5.0, 3.2.3 and 3.5), and the short ordered array that both queues look at first.
+//!
+//! A pattern is a context, a key (source in the high half, tag in the low half) and a mask of the key bits that count;
+//! wildcards clear a half of the mask. Two patterns match when contexts are equal and the keys agree in every bit that both
+//! masks keep. The four possible masks are the four *kinds* by which long queues are binned.
+
+use towpath_base::ids::{ContextId, PeerIndex};
+
+/// "No entry" in links of all queues.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The masks of the kinds: exact, any tag, any source, both.
+pub(crate) const MASKS: [u64; 4] = [u64::MAX, 0xffff_ffff_0000_0000, 0x0000_0000_ffff_ffff, 0];
+
+/// What a receive or probe asks for, or what a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) context: u64,
+    pub(crate) key: u64,
+    pub(crate) mask: u64,
+}
+
+impl Pattern {
+    /// What a receive accepts; `None` is a wildcard.
+    #[inline]
+    pub(crate) fn receive(context: ContextId, from: Option<PeerIndex>, tag: Option<i32>) -> Pattern {
+        let source = from.map_or((0, 0), |peer| (u64::from(peer.0) << 32, MASKS[1]));
+        let tag = tag.map_or((0, 0), |tag| (u64::from(tag.cast_unsigned()), MASKS[2]));
+        Pattern { context: context.0, key: source.0 | tag.0, mask: source.1 | tag.1 }
+    }
+
+    /// The envelope of a message from `from`.
+    #[inline]
+    pub(crate) fn message(from: PeerIndex, words: &[u64; 2]) -> Pattern {
+        Pattern { context: words[0], key: u64::from(from.0) << 32 | words[1] & MASKS[2], mask: MASKS[0] }
+    }
+
+    /// Whether a receive of one pattern takes a message of the other.
+    #[inline]
+    pub(crate) fn matches(&self, other: &Pattern) -> bool {
+        self.context == other.context && (self.key ^ other.key) & self.mask & other.mask == 0
+    }
+
+    /// Index of the mask in [`MASKS`].
+    pub(crate) fn kind(&self) -> usize {
+        usize::from(self.mask & MASKS[2] == 0) | usize::from(self.mask & MASKS[1] == 0) << 1
+    }
+}
+
+/// Entries that [`Front`] holds.
+const FRONT: usize = 8;
+
+/// The oldest entries of a queue in order, looked through one by one: programs rarely have more, and then no hash is
+/// computed. Its owner keeps the invariant that everything here is older than everything in its bins.
+#[derive(Debug)]
+pub(crate) struct Front {
+    length: usize,
+    entries: [(Pattern, u32); FRONT],
+}
+
+impl Front {
+    /// An empty array.
+    pub(crate) fn new() -> Front {
+        Front { length: 0, entries: [(Pattern { context: 0, key: 0, mask: 0 }, NONE); FRONT] }
+    }
+
+    /// Appends an entry; false when there is no room.
+    #[inline]
+    pub(crate) fn push(&mut self, pattern: Pattern, value: u32) -> bool {
+        let Some(entry) = self.entries.get_mut(self.length) else { return false };
+        *entry = (pattern, value);
+        self.length += 1;
+        true
+    }
+
+    /// Position of the oldest entry that matches.
+    #[inline]
+    pub(crate) fn find(&self, pattern: &Pattern) -> Option<usize> {
+        self.entries[..self.length].iter().position(|entry| entry.0.matches(pattern))
+    }
+
+    /// Position of a value.
+    pub(crate) fn position(&self, value: u32) -> Option<usize> {
+        self.entries[..self.length].iter().position(|entry| entry.1 == value)
+    }
+
+    /// The value at a position.
+    #[inline]
+    pub(crate) fn value(&self, position: usize) -> u32 {
+        self.entries[position].1
+    }
+
+    /// Takes the entry at a position out.
+    #[inline]
+    pub(crate) fn remove(&mut self, position: usize) -> u32 {
+        let value = self.entries[position].1;
+        self.length -= 1;
+        if position < self.length {
+            self.entries.copy_within(position + 1..=self.length, position);
+        }
+        value
+    }
+
+    /// The values in order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = u32> + '_ {
+        self.entries[..self.length].iter().map(|entry| entry.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_match_what_they_leave_open() {
+        let words = [5, 3 << 32 | 17];
+        let message = Pattern::message(PeerIndex(2), &words);
+        let receive = |context, from: Option<u32>, tag| Pattern::receive(ContextId(context), from.map(PeerIndex), tag);
+        for (from, tag, expected) in [
+            (Some(2), Some(17), true),
+            (None, Some(17), true),
+            (Some(2), None, true),
+            (None, None, true),
+            (Some(1), Some(17), false),
+            (Some(2), Some(18), false),
+            (None, Some(-17), false),
+            (Some(0), None, false),
+        ] {
+            assert_eq!(receive(5, from, tag).matches(&message), expected, "{from:?} {tag:?}");
+            assert!(!receive(6, from, tag).matches(&message));
+        }
+    }
+
+    #[test]
+    fn kinds_index_their_masks() {
+        for (from, tag) in [(Some(PeerIndex(1)), Some(1)), (Some(PeerIndex(1)), None), (None, Some(1)), (None, None)] {
+            let pattern = Pattern::receive(ContextId(0), from, tag);
+            assert_eq!(MASKS[pattern.kind()], pattern.mask);
+        }
+    }
+
+    #[test]
+    fn front_keeps_order_when_the_middle_goes() {
+        let mut front = Front::new();
+        let pattern = |tag| Pattern::receive(ContextId(1), None, Some(tag));
+        for tag in 0..FRONT as u32 {
+            assert!(front.push(pattern(tag as i32), tag));
+        }
+        assert!(!front.push(pattern(99), 99));
+        assert_eq!(front.find(&pattern(3)).map(|p| front.remove(p)), Some(3));
+        assert_eq!(front.values().collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 7]);
+        assert_eq!(front.position(7).map(|p| front.remove(p)), Some(7));
+        assert_eq!(front.length, 6);
+    }
+}

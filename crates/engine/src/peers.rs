@@ -1,0 +1,130 @@
+//! What the engine keeps for each peer: one cache line of counters, and a queue only while something waits.
+//!
+//! Credit (the bound on floods): a sender may have [`Limits::unexpected_bytes`](crate::Limits) of eager messages under way to
+//! a peer; the receiver gives consumed bytes back in batches. Without credit a message is announced, never delayed.
+//! Order: while the queue of a peer holds anything, everything to that peer goes through it.
+
+use std::collections::VecDeque;
+
+use towpath_base::ids::PeerIndex;
+use towpath_transport::Header;
+
+/// Something that waits for room on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// A send by its request index.
+    Send(u32),
+    /// A message of the engine's own.
+    Control(Header),
+}
+
+/// One peer.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Eager bytes that may still be sent.
+    pub(crate) credit: usize,
+    /// Eager bytes consumed and not yet given back.
+    pub(crate) consumed: usize,
+    /// Messages of the program sent so far.
+    pub(crate) sent: u64,
+    /// Messages of the program received so far.
+    pub(crate) arrived: u64,
+    /// The queue holds something, or the peer is lost: nothing may be sent past it.
+    pub(crate) blocked: bool,
+    /// Nothing comes from or goes to this peer any more.
+    pub(crate) lost: bool,
+    /// Boxed because most peers never have one and the record is to stay one cache line.
+    #[expect(clippy::box_collection)]
+    queue: Option<Box<VecDeque<Waiting>>>,
+}
+
+impl Peer {
+    /// The waiting queue, made when first needed.
+    pub(crate) fn queue(&mut self) -> &mut VecDeque<Waiting> {
+        self.queue.get_or_insert_default()
+    }
+}
+
+/// All peers by index.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    table: Vec<Peer>,
+    credit: usize,
+    /// Peers with something in their queue.
+    pub(crate) backlog: Vec<PeerIndex>,
+}
+
+impl Peers {
+    /// A table for `peers` peers, each with this credit to start with.
+    pub(crate) fn new(peers: usize, credit: usize) -> Peers {
+        let mut all = Peers { table: Vec::new(), credit, backlog: Vec::new() };
+        all.grow(peers);
+        all
+    }
+
+    #[cold]
+    fn grow(&mut self, peers: usize) {
+        let credit = self.credit;
+        let fresh = || Peer { credit, consumed: 0, sent: 0, arrived: 0, blocked: false, lost: false, queue: None };
+        self.table.resize_with(peers, fresh);
+    }
+
+    /// A peer, added when it is new.
+    #[inline]
+    pub(crate) fn at(&mut self, peer: PeerIndex) -> &mut Peer {
+        if peer.slot() >= self.table.len() {
+            self.grow(peer.slot() + 1);
+        }
+        &mut self.table[peer.slot()]
+    }
+
+    /// Whether the peer is known to be lost.
+    pub(crate) fn is_lost(&self, peer: PeerIndex) -> bool {
+        self.table.get(peer.slot()).is_some_and(|peer| peer.lost)
+    }
+
+    /// Puts something at the end of the queue to a peer.
+    pub(crate) fn wait(&mut self, to: PeerIndex, what: Waiting) {
+        let peer = self.at(to);
+        peer.queue().push_back(what);
+        if !peer.blocked {
+            peer.blocked = true;
+            self.backlog.push(to);
+        }
+    }
+
+    /// The queue to a peer has run empty (or the peer is lost): takes it off the backlog.
+    pub(crate) fn drained(&mut self, to: PeerIndex) {
+        let peer = self.at(to);
+        peer.blocked = peer.lost;
+        self.backlog.retain(|other| *other != to);
+    }
+
+    /// Counts consumed eager bytes; returns what is to be given back to the sender now, if it is worth a message.
+    #[inline]
+    pub(crate) fn consume(&mut self, from: PeerIndex, charge: usize) -> Option<usize> {
+        let batch = self.credit / 4;
+        let peer = self.at(from);
+        peer.consumed += charge;
+        (peer.consumed > batch).then(|| std::mem::take(&mut peer.consumed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_fits_a_cache_line() {
+        assert!(size_of::<Peer>() <= 64, "{}", size_of::<Peer>());
+    }
+
+    #[test]
+    fn credit_returns_in_batches() {
+        let mut peers = Peers::new(1, 400);
+        assert_eq!(peers.consume(PeerIndex(0), 60), None);
+        assert_eq!(peers.consume(PeerIndex(0), 60), Some(120));
+        assert_eq!(peers.consume(PeerIndex(9), 100), None);
+        assert_eq!(peers.at(PeerIndex(9)).credit, 400);
+    }
+}

@@ -1,0 +1,118 @@
+//! The queue of posted receives: an arriving message takes the oldest one that matches (MPI 5.0, 3.5).
+//!
+//! The oldest few entries lie in a [`Front`] and are looked through one by one; the others are binned by kind and key, so an
+//! arrival asks at most four bins and takes the entry with the smallest order number, whatever the length of the queue.
+//! Invariant: every entry of the front is older than every binned one (the front takes an entry only while no bin holds any).
+
+use crate::bins::Bins;
+use crate::matching::{Front, NONE, Pattern};
+
+/// Posted receives; values are request indices.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    front: Front,
+    binned: usize,
+    order: u64,
+    bins: Bins,
+}
+
+impl Posted {
+    /// An empty queue.
+    pub(crate) fn new() -> Posted {
+        Posted { front: Front::new(), binned: 0, order: 0, bins: Bins::default() }
+    }
+
+    /// Appends a receive. Returns its link for [`Posted::remove`].
+    #[inline]
+    pub(crate) fn add(&mut self, pattern: &Pattern, request: u32) -> u32 {
+        if self.binned == 0 && self.front.push(*pattern, request) {
+            return NONE;
+        }
+        self.bin(pattern, request)
+    }
+
+    #[cold]
+    fn bin(&mut self, pattern: &Pattern, request: u32) -> u32 {
+        self.binned += 1;
+        self.order += 1;
+        self.bins.append(pattern.kind(), pattern.context, pattern.key, self.order, request)
+    }
+
+    /// Takes the oldest receive that matches an arriving message.
+    #[inline]
+    pub(crate) fn take(&mut self, message: &Pattern) -> Option<u32> {
+        if let Some(position) = self.front.find(message) {
+            return Some(self.front.remove(position));
+        }
+        if self.binned == 0 { None } else { self.take_binned(message) }
+    }
+
+    #[cold]
+    fn take_binned(&mut self, message: &Pattern) -> Option<u32> {
+        let oldest = (0..4)
+            .filter_map(|kind| self.bins.oldest(kind, message.context, message.key))
+            .min_by_key(|found| found.0)?;
+        self.binned -= 1;
+        Some(self.bins.remove(oldest.1))
+    }
+
+    /// Takes a receive back that has not been matched.
+    pub(crate) fn remove(&mut self, request: u32, link: u32) {
+        if link != NONE {
+            self.binned -= 1;
+            self.bins.remove(link);
+        } else if let Some(position) = self.front.position(request) {
+            self.front.remove(position);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use towpath_base::ids::{ContextId, PeerIndex};
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        Post(u64, Option<u32>, Option<i32>),
+        Arrive(u64, u32, i32),
+        Cancel(usize),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            4 => (0..2u64, prop::option::weighted(0.7, 0..3u32), prop::option::weighted(0.7, 0..3i32))
+                .prop_map(|(c, s, t)| Event::Post(c, s, t)),
+            3 => (0..2u64, 0..3u32, 0..3i32).prop_map(|(c, s, t)| Event::Arrive(c, s, t)),
+            1 => (0..64usize).prop_map(Event::Cancel),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_oldest_match_is_taken(events in prop::collection::vec(event(), 1..300)) {
+            let mut posted = Posted::new();
+            let mut naive: Vec<(Pattern, u32, u32)> = Vec::new();
+            for (number, event) in events.into_iter().enumerate() {
+                match event {
+                    Event::Post(context, from, tag) => {
+                        let pattern = Pattern::receive(ContextId(context), from.map(PeerIndex), tag);
+                        let link = posted.add(&pattern, number as u32);
+                        naive.push((pattern, number as u32, link));
+                    }
+                    Event::Arrive(context, from, tag) => {
+                        let message = Pattern::message(PeerIndex(from), &[context, u64::from(tag as u32)]);
+                        let expected = naive.iter().position(|e| e.0.matches(&message)).map(|i| naive.remove(i).1);
+                        prop_assert_eq!(posted.take(&message), expected);
+                    }
+                    Event::Cancel(which) if !naive.is_empty() => {
+                        let (_, request, link) = naive.remove(which % naive.len());
+                        posted.remove(request, link);
+                    }
+                    Event::Cancel(_) => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Probing: looking at a message without receiving it, and taking it out for a matched receive (MPI 5.0, 3.8).
+//!
+//! Probes see what has arrived; they make no progress themselves.
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_transport::Wire;
+
+use crate::Engine;
+use crate::matching::Pattern;
+use crate::unexpected::{Body, Message};
+
+/// What a probe tells of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Sender.
+    pub peer: PeerIndex,
+    /// Rank of the sender in the communicator.
+    pub source_rank: u32,
+    /// Tag.
+    pub tag: i32,
+    /// Length of the message in bytes.
+    pub bytes: u64,
+}
+
+impl Envelope {
+    fn of(message: &Message) -> Envelope {
+        Envelope { peer: message.from, source_rank: message.rank, tag: message.tag, bytes: message.length }
+    }
+}
+
+/// Names a message taken out by a matched probe, until it is received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageId(pub u64);
+
+impl<W: Wire> Engine<W> {
+    /// The oldest message here that a receive with these arguments would match; `None` arguments are wildcards.
+    #[inline]
+    pub fn iprobe(&mut self, from: Option<PeerIndex>, context: ContextId, tag: Option<i32>) -> Option<Envelope> {
+        let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
+        self.state.unexpected.peek(at).map(Envelope::of)
+    }
+
+    /// As [`Engine::iprobe`], and takes the message out of matching: only [`Engine::imrecv`] receives it now.
+    pub fn improbe(
+        &mut self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+        tag: Option<i32>,
+    ) -> Option<(MessageId, Envelope)> {
+        let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
+        let envelope = self.state.unexpected.peek(at).map(Envelope::of)?;
+        let generation = self.state.unexpected.extract(at);
+        Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
+    }
+
+    /// A communicator is freed and no receive will ask for this context again: drops waiting eager messages of it that
+    /// nobody waits for. Messages whose sender waits for a match stay.
+    pub fn close_context(&mut self, context: ContextId) {
+        let state = &mut self.state;
+        let unwanted = |message: &Message| {
+            message.envelope.context == context.0
+                && message.acknowledge.is_none()
+                && !matches!(message.body, Body::Announced(_))
+        };
+        let queue = &state.unexpected;
+        let dropped: Vec<u32> = queue.waiting().filter(|at| queue.peek(*at).is_some_and(unwanted)).collect();
+        for at in dropped {
+            if let Some(message) = state.unexpected.take(at) {
+                state.matched(message.from, message.length as usize, None, message.body);
+            }
+        }
+        self.act();
+    }
+}

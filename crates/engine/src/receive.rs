@@ -1,0 +1,114 @@
+//! Receiving: first the unexpected queue, then the posted one (MPI 5.0, 3.2.4 and 3.7.2).
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::transfer::Target;
+use towpath_transport::Wire;
+
+use crate::Engine;
+use crate::arrivals::deliver;
+use crate::matching::{NONE, Pattern};
+use crate::probe::MessageId;
+use crate::requests::{Completion, RequestId, Work};
+use crate::unexpected::Body;
+
+/// Peer of a receive that accepts any source, while it is not matched.
+const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
+
+impl<W: Wire> Engine<W> {
+    /// Receives completely into `capacity` contiguous bytes, if a matching eager message is here already. No request.
+    /// `None` when nothing happened: use [`Engine::irecv`].
+    ///
+    /// # Safety
+    /// `pointer` must be writable for `capacity` bytes.
+    #[inline]
+    pub unsafe fn try_receive_now(
+        &mut self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+        tag: Option<i32>,
+        pointer: *mut u8,
+        capacity: usize,
+    ) -> Option<Completion> {
+        let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
+        // SAFETY: handed through.
+        unsafe { self.receive_waiting(at, pointer, capacity) }
+    }
+
+    /// Delivers a waiting message unless it is announced.
+    ///
+    /// # Safety
+    /// `pointer` must be writable for `capacity` bytes.
+    unsafe fn receive_waiting(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Option<Completion> {
+        let state = &mut self.state;
+        if matches!(state.unexpected.peek(at)?.body, Body::Announced(_)) {
+            return None;
+        }
+        let message = state.unexpected.take(at)?;
+        let length = message.length as usize;
+        let mut target = Target::Bytes { pointer, length: capacity };
+        // SAFETY: the body holds `length` bytes, the caller vouches for the target.
+        let (bytes, truncated) = unsafe { deliver(&mut target, message.body.pointer(), length) };
+        state.matched(message.from, length, message.acknowledge, message.body);
+        self.act();
+        Some(Completion { truncated, ..Completion::of(message.from, message.rank, message.tag, bytes) })
+    }
+
+    /// Starts a receive; `None` is a wildcard.
+    ///
+    /// # Safety
+    /// The memory behind `target` must live and be left alone until the request is complete.
+    #[inline]
+    pub unsafe fn irecv(
+        &mut self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+        tag: Option<i32>,
+        target: Target,
+    ) -> RequestId {
+        let pattern = Pattern::receive(context, from, tag);
+        if let Some(at) = self.state.unexpected.find(&pattern) {
+            return self.receive_found(at, target);
+        }
+        let state = &mut self.state;
+        let completion = Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, tag.unwrap_or(-1), 0);
+        let index = state.requests.add(completion, Work::Posted { target, link: NONE });
+        if from.is_some_and(|peer| state.peers.is_lost(peer)) {
+            state.requests.slot(index).completion.lost = true;
+            state.requests.complete(index);
+            return state.requests.id(index);
+        }
+        let link = state.posted.add(&pattern, index);
+        if link != NONE
+            && let Work::Posted { link: place, .. } = &mut state.requests.slot(index).work
+        {
+            *place = link;
+        }
+        state.requests.id(index)
+    }
+
+    /// Receives the waiting message `at`.
+    fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
+        let state = &mut self.state;
+        let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
+        let id = state.requests.id(index);
+        if let Some(message) = state.unexpected.take(at) {
+            state.receive(index, target, message);
+        }
+        self.act();
+        id
+    }
+
+    /// Starts the receive of a message that [`Engine::improbe`] took out; `None` when the message has been received already.
+    ///
+    /// # Safety
+    /// As [`Engine::irecv`].
+    pub unsafe fn imrecv(&mut self, message: MessageId, target: Target) -> Option<RequestId> {
+        let state = &mut self.state;
+        let message = state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u32)?;
+        let index = state.requests.add(Completion::of(message.from, message.rank, message.tag, 0), Work::None);
+        let id = state.requests.id(index);
+        state.receive(index, target, message);
+        self.act();
+        Some(id)
+    }
+}

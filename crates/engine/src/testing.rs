@@ -1,0 +1,307 @@
+//! A wire for tests: any number of processes in one thread, connected by queues, deterministic by a seed.
+//!
+//! It keeps the contract of [`Wire`] and nothing more: it refuses at random, delivers late (in the order of each pair), pulls
+//! regions in odd pieces, and can lose a peer. The arrivals can be logged, so that a test can tell what should have matched.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Step, Target};
+use towpath_transport::{Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire};
+
+/// A small deterministic generator (splitmix64, Steele, Lea and Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound` (above 0).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.bits() % bound
+    }
+
+    /// True `percent` times in a hundred.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// How a network of test wires behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Messages that fit between two processes.
+    pub capacity: usize,
+    /// Percentage of sends refused although there is room.
+    pub refuse: u64,
+    /// Percentage of chances to deliver a message that are not taken.
+    pub delay: u64,
+    /// Largest copied message in bytes.
+    pub copied_limit: usize,
+    /// Largest piece of a pull in bytes.
+    pub piece: usize,
+}
+
+impl Manners {
+    /// Roomy, prompt and friendly.
+    pub const PLAIN: Manners =
+        Manners { seed: 1, capacity: 1 << 20, refuse: 0, delay: 0, copied_limit: 4096, piece: usize::MAX };
+    /// Small queues, refusals, delays, odd pieces.
+    pub const ROUGH: Manners =
+        Manners { seed: 1, capacity: 7, refuse: 20, delay: 30, copied_limit: 900, piece: 10_007 };
+}
+
+/// A message as it was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Receiving process.
+    pub to: PeerIndex,
+    /// Sending process.
+    pub from: PeerIndex,
+    /// Its header.
+    pub header: Header,
+}
+
+/// Header and payload on their way.
+type Packet = (Header, Vec<u8>);
+
+struct Region {
+    source: Source,
+    token: u64,
+    pulling: bool,
+}
+
+struct Shared {
+    size: usize,
+    manners: Manners,
+    random: Random,
+    /// By receiver, then by sender.
+    queues: Vec<Vec<VecDeque<Packet>>>,
+    regions: Vec<HashMap<u64, Region>>,
+    released: Vec<Vec<u64>>,
+    lost: Vec<Vec<PeerIndex>>,
+    next_key: u64,
+    log: Option<Vec<Arrival>>,
+}
+
+/// The network behind a set of test wires.
+#[derive(Clone)]
+pub struct Network(Rc<RefCell<Shared>>);
+
+impl Network {
+    /// `size` processes.
+    pub fn new(size: usize, manners: Manners) -> Network {
+        Network(Rc::new(RefCell::new(Shared {
+            size,
+            manners,
+            random: Random(manners.seed),
+            queues: (0..size).map(|_| (0..size).map(|_| VecDeque::new()).collect()).collect(),
+            regions: (0..size).map(|_| HashMap::new()).collect(),
+            released: vec![Vec::new(); size],
+            lost: vec![Vec::new(); size],
+            next_key: 1,
+            log: None,
+        })))
+    }
+
+    /// The wire of process `me`.
+    pub fn wire(&self, me: usize) -> TestWire {
+        TestWire { me, network: self.clone(), pulls: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// Keeps a log of arrivals from now on, or hands out what was logged since the last call.
+    pub fn take_log(&self) -> Vec<Arrival> {
+        self.0.borrow_mut().log.replace(Vec::new()).unwrap_or_default()
+    }
+
+    /// Process `gone` dies: what it sent still arrives, then the others hear of it.
+    pub fn lose(&self, gone: usize) {
+        let shared = &mut *self.0.borrow_mut();
+        for (_, lost) in shared.lost.iter_mut().enumerate().filter(|(me, _)| *me != gone) {
+            lost.push(PeerIndex(gone as u32));
+        }
+    }
+}
+
+struct Pull {
+    from: PeerIndex,
+    key: u64,
+    token: u64,
+    target: Target,
+}
+
+/// One process's end of a [`Network`].
+pub struct TestWire {
+    me: usize,
+    network: Network,
+    pulls: Vec<Pull>,
+    scratch: Vec<u8>,
+}
+
+impl TestWire {
+    fn send(&self, to: PeerIndex, header: &Header, fill: impl FnOnce() -> Vec<u8>) -> Result<(), NoResource> {
+        let shared = &mut *self.network.0.borrow_mut();
+        let refuse = shared.manners.refuse;
+        if shared.queues[to.slot()][self.me].len() >= shared.manners.capacity
+            || refuse > 0 && shared.random.chance(refuse)
+        {
+            return Err(NoResource);
+        }
+        shared.queues[to.slot()][self.me].push_back((*header, fill()));
+        Ok(())
+    }
+
+    /// The next message to deliver, from a process chosen at random.
+    fn next(&self) -> Option<(PeerIndex, Header, Vec<u8>)> {
+        let shared = &mut *self.network.0.borrow_mut();
+        let start = if shared.manners.delay > 0 { shared.random.below(shared.size as u64) as usize } else { 0 };
+        for step in 0..shared.size {
+            let from = (start + step) % shared.size;
+            if shared.queues[self.me][from].is_empty()
+                || shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
+            {
+                continue;
+            }
+            let (header, payload) = shared.queues[self.me][from].pop_front()?;
+            let from = PeerIndex(from as u32);
+            if let Some(log) = &mut shared.log {
+                log.push(Arrival { to: PeerIndex(self.me as u32), from, header });
+            }
+            return Some((from, header, payload));
+        }
+        None
+    }
+
+    /// Moves a piece of one pull; true when it is complete.
+    fn pull_piece(&mut self, which: usize) -> bool {
+        let shared = &mut *self.network.0.borrow_mut();
+        let pull = &mut self.pulls[which];
+        let Some(region) = shared.regions[pull.from.slot()].get_mut(&pull.key) else { return true };
+        region.pulling = true;
+        let wanted = pull.target.length().min(shared.manners.piece).min(1 << 16);
+        let wanted = if shared.manners.delay > 0 && wanted > 0 {
+            1 + shared.random.below(wanted as u64) as usize
+        } else {
+            wanted
+        };
+        self.scratch.resize(wanted.max(64), 0);
+        if wanted > 0 {
+            // SAFETY: the scratch buffer holds `wanted` bytes; both engines keep their memory alive until told.
+            unsafe {
+                let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted) else { return false };
+                assert!(filled > 0, "a source ended before its length");
+                let drained = pull.target.drain(self.scratch.as_ptr(), filled);
+                assert_eq!(drained, Step::Done(filled));
+            }
+        }
+        if pull.target.length() > 0 {
+            return false;
+        }
+        if let Some(region) = shared.regions[pull.from.slot()].remove(&pull.key) {
+            shared.released[pull.from.slot()].push(region.token);
+        }
+        true
+    }
+}
+
+impl Wire for TestWire {
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        assert!(length <= SHORT_BYTES);
+        let mut bytes = vec![0; length];
+        // SAFETY: the caller lends `length` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
+        self.send(to, header, || bytes)
+    }
+
+    fn copied_limit(&self, _to: PeerIndex) -> usize {
+        self.network.0.borrow().manners.copied_limit
+    }
+
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        assert!(length <= self.copied_limit(to));
+        self.send(to, header, || {
+            let mut bytes = vec![0; length];
+            fill(bytes.as_mut_ptr());
+            bytes
+        })
+    }
+
+    unsafe fn publish(&mut self, _to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        let shared = &mut *self.network.0.borrow_mut();
+        let key = shared.next_key;
+        shared.next_key += 1;
+        shared.regions[self.me].insert(key, Region { source, token, pulling: false });
+        RegionKey([self.me as u64, key])
+    }
+
+    fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {
+        let shared = &mut *self.network.0.borrow_mut();
+        let idle = shared.regions[self.me].get(&key.0[1]).is_some_and(|region| !region.pulling);
+        if idle {
+            shared.regions[self.me].remove(&key.0[1]);
+        }
+        idle
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
+        self.pulls.push(Pull { from, key: key.0[1], token, target });
+    }
+
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let tokens = std::mem::take(&mut self.network.0.borrow_mut().released[self.me]);
+        for token in tokens {
+            sink.released(token);
+            moved = true;
+        }
+        while let Some((from, header, payload)) = self.next() {
+            sink.arrived(from, &header, payload.as_ptr(), payload.len());
+            moved = true;
+        }
+        for which in (0..self.pulls.len()).rev() {
+            moved = true;
+            if self.pull_piece(which) {
+                sink.pulled(self.pulls.swap_remove(which).token);
+            }
+        }
+        let lost = std::mem::take(&mut self.network.0.borrow_mut().lost[self.me]);
+        for peer in lost {
+            if self.network.0.borrow().queues[self.me][peer.slot()].is_empty() {
+                self.pulls.retain(|pull| pull.from != peer);
+                sink.lost(peer);
+            } else {
+                self.network.0.borrow_mut().lost[self.me].push(peer);
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn busy(&self) -> bool {
+        !self.pulls.is_empty() || !self.network.0.borrow().regions[self.me].is_empty()
+    }
+}
