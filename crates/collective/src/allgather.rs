@@ -1,0 +1,97 @@
+//! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for little data, recursive doubling for powers of two, a
+//! ring for much data.
+//!
+//! All sizes are known on every rank, so the "v" form has the same algorithms; only recursive doubling needs blocks
+//! that lie in a row. Bruck's algorithm works on packed bytes that start with my own block and unpacks at the end.
+
+use crate::Call;
+use crate::buffers::{Blocks, Buffer, Piece};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+
+/// Arguments of an allgather.
+#[derive(Clone, Debug)]
+pub struct Allgather {
+    /// What I contribute; `None` means that it lies in my block already (MPI_IN_PLACE).
+    pub send: Option<Buffer>,
+    /// Where the blocks of all ranks go.
+    pub receive: Blocks,
+}
+
+/// A plan that gives every rank the blocks of all, for both forms.
+pub fn allgather(call: &Call, arguments: &Allgather) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    append(&mut builder, call, arguments);
+    builder.finish()
+}
+
+/// Adds the allgather to a plan.
+pub(crate) fn append(builder: &mut Builder, call: &Call, arguments: &Allgather) {
+    let size = builder.size();
+    let receive = &arguments.receive;
+    let total = (0..size).fold(0i64, |sum, rank| sum.saturating_add(receive.bytes(rank)));
+    let collective = match receive {
+        Blocks::Equal { .. } => Collective::Allgather,
+        _ => Collective::Allgatherv,
+    };
+    if let Some(send) = &arguments.send {
+        builder.copy(send.piece(), receive.piece(builder.rank()));
+        builder.phase();
+    }
+    match call.selection.choose(collective, Size::of(size, total)) {
+        Algorithm::Bruck => bruck(builder, receive),
+        Algorithm::RecursiveDoubling => recursive_doubling(builder, receive),
+        _ => ring(builder, receive),
+    }
+    builder.phase();
+}
+
+/// Every rank passes on the block that it received last.
+pub(crate) fn ring(builder: &mut Builder, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let (above, below) = ((rank + size - 1) % size, (rank + 1) % size);
+    for step in 0..size - 1 {
+        builder.send(below, step, receive.piece((rank + size - step) % size));
+        builder.receive(above, step, receive.piece((rank + size - step - 1) % size));
+        builder.phase();
+    }
+}
+
+fn recursive_doubling(builder: &mut Builder, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let mut distance = 1;
+    while distance < size {
+        let partner = rank ^ distance;
+        builder.send(partner, 0, receive.pieces(rank & !(distance - 1), distance));
+        builder.receive(partner, 0, receive.pieces(partner & !(distance - 1), distance));
+        builder.phase();
+        distance *= 2;
+    }
+}
+
+fn bruck(builder: &mut Builder, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    // starts[i]: where the block of rank (rank + i) % size begins in the packed bytes.
+    let mut starts = vec![0i64; size + 1];
+    for index in 0..size {
+        starts[index + 1] = starts[index].saturating_add(receive.bytes((rank + index) % size));
+    }
+    let packed = builder.bytes(starts[size]);
+    let range = |first: usize, end: usize| Piece::range(packed, starts[first], starts[end] - starts[first]);
+    builder.copy(receive.piece(rank), range(0, 1));
+    builder.phase();
+    let mut have = 1;
+    let mut turn = 0;
+    while have < size {
+        let more = have.min(size - have);
+        builder.send((rank + size - have) % size, turn, range(0, more));
+        builder.receive((rank + have) % size, turn, range(have, have + more));
+        builder.phase();
+        have += more;
+        turn += 1;
+    }
+    for index in 1..size {
+        builder.copy(range(index, index + 1), receive.piece((rank + index) % size));
+    }
+}

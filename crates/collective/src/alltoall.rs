@@ -1,0 +1,130 @@
+//! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks, everything at once for
+//! middle sizes and few ranks, pairs of ranks one after the other for large blocks.
+//!
+//! In place, the blocks are first copied away packed; then it is an ordinary exchange.
+
+use crate::Call;
+use crate::buffers::{Blocks, Element, Piece};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+
+/// Exchanges that the pairwise algorithm keeps under way at a time.
+const PAIRS: usize = 4;
+
+/// Arguments of an alltoall.
+#[derive(Clone, Debug)]
+pub struct Alltoall {
+    /// The block for each rank; `None` means that they lie in `receive` (MPI_IN_PLACE).
+    pub send: Option<Blocks>,
+    /// Where the block of each rank goes.
+    pub receive: Blocks,
+}
+
+/// A plan that gives every rank its block of every rank, for all three forms.
+pub fn alltoall(call: &Call, arguments: &Alltoall) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    let size = builder.size();
+    let receive = &arguments.receive;
+    let (collective, bytes) = match receive {
+        Blocks::Equal { .. } => (Collective::Alltoall, receive.bytes(0)),
+        // Only this rank knows these sizes: the choice must not look at them.
+        _ => (Collective::Alltoallv, 0),
+    };
+    let packed;
+    let send = match &arguments.send {
+        Some(send) => send,
+        None => {
+            packed = pack(&mut builder, receive);
+            &packed
+        }
+    };
+    match call.selection.choose(collective, Size::of(size, bytes)) {
+        Algorithm::Bruck => bruck(&mut builder, send, receive),
+        Algorithm::Pairwise => pairwise(&mut builder, send, receive),
+        _ => linear(&mut builder, send, receive),
+    }
+    builder.finish()
+}
+
+/// Copies all blocks into memory of the plan.
+fn pack(builder: &mut Builder, blocks: &Blocks) -> Blocks {
+    let size = builder.size();
+    let counts: Box<[i64]> = (0..size).map(|rank| blocks.bytes(rank)).collect();
+    let mut total = 0i64;
+    let mut displacements = vec![0; size].into_boxed_slice();
+    for rank in 0..size {
+        displacements[rank] = total;
+        total = total.saturating_add(counts[rank]);
+    }
+    let pointer = builder.bytes(total);
+    let packed = Blocks::Varying { pointer, counts, displacements, element: Element::dense(1) };
+    for rank in 0..size {
+        builder.copy(blocks.piece(rank), packed.piece(rank));
+    }
+    builder.phase();
+    packed
+}
+
+fn linear(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    builder.copy(send.piece(rank), receive.piece(rank));
+    for step in 1..size {
+        let from = (rank + size - step) % size;
+        builder.receive(from, 0, receive.piece(from));
+    }
+    for step in 1..size {
+        let to = (rank + step) % size;
+        builder.send(to, 0, send.piece(to));
+    }
+}
+
+fn pairwise(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    builder.copy(send.piece(rank), receive.piece(rank));
+    for step in 1..size {
+        let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+        builder.receive(from, 0, receive.piece(from));
+        builder.send(to, 0, send.piece(to));
+        if step % PAIRS == 0 {
+            builder.phase();
+        }
+    }
+}
+
+/// Round k moves every block whose distance has bit k to the rank 2^k above, together with the blocks that are only
+/// passing through. Blocks are indexed by the distance from their sender to their receiver.
+fn bruck(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let bytes = send.bytes(0);
+    let total = bytes.saturating_mul(size as i64);
+    let (held, outgoing, incoming) = (builder.bytes(total), builder.bytes(total), builder.bytes(total));
+    let block =
+        |row: *mut u8, index: usize, number: usize| Piece::range(row, bytes * index as i64, bytes * number as i64);
+    builder.copy(send.piece(rank), receive.piece(rank));
+    for distance in 1..size {
+        builder.copy(send.piece((rank + distance) % size), block(held, distance, 1));
+    }
+    builder.phase();
+    let mut hop = 1;
+    let mut turn = 0;
+    while hop < size {
+        let moving: Vec<usize> = (1..size).filter(|distance| distance & hop != 0).collect();
+        for (slot, &distance) in moving.iter().enumerate() {
+            builder.copy(block(held, distance, 1), block(outgoing, slot, 1));
+        }
+        builder.phase();
+        builder.send((rank + hop) % size, turn, block(outgoing, 0, moving.len()));
+        builder.receive((rank + size - hop) % size, turn, block(incoming, 0, moving.len()));
+        builder.phase();
+        for (slot, &distance) in moving.iter().enumerate() {
+            builder.copy(block(incoming, slot, 1), block(held, distance, 1));
+        }
+        builder.phase();
+        hop *= 2;
+        turn += 1;
+    }
+    for distance in 1..size {
+        builder.copy(block(held, distance, 1), receive.piece((rank + size - distance) % size));
+    }
+}

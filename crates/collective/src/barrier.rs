@@ -1,0 +1,29 @@
+//! MPI_BARRIER (6.3) by dissemination: in round k every rank signals the rank 2^k above and awaits the one 2^k below
+//! (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds everybody has heard of everybody.
+
+use crate::Call;
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+
+/// A plan that completes nowhere before it was started everywhere.
+pub fn barrier(call: &Call) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    dissemination(&mut builder);
+    builder.finish()
+}
+
+pub(crate) fn dissemination(builder: &mut Builder) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let mut distance = 1;
+    for turn in 0.. {
+        if distance >= size {
+            break;
+        }
+        let to = builder.team.peers[(rank + distance) % size];
+        let from = builder.team.peers[(rank + size - distance) % size];
+        builder.signal(to, turn);
+        builder.await_signal(from, turn);
+        builder.phase();
+        distance *= 2;
+    }
+}

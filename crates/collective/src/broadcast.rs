@@ -1,0 +1,121 @@
+//! MPI_BCAST (6.4): binomial tree for small data; a scatter of parts followed by a ring for large data (van de Geijn);
+//! a chain of chunks for very large data on few ranks, where every rank sends and receives at the same time.
+//!
+//! Count and type may differ between ranks as long as the bytes are the same, so the choice looks at bytes only.
+
+use crate::Call;
+use crate::buffers::{Buffer, Piece};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::tree::{Binomial, absolute, relative};
+
+/// Bytes that one step of the chain moves.
+const CHUNK: i64 = 64 * 1024;
+/// Chunks that may be under way to one rank of the chain.
+const WINDOW: usize = 4;
+
+/// A plan that brings the data of `root` to all ranks.
+pub fn bcast(call: &Call, root: usize, data: &Buffer) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    append(&mut builder, call, root, data);
+    builder.finish()
+}
+
+/// Adds the broadcast to a plan.
+pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, data: &Buffer) {
+    if builder.size() == 1 {
+        return;
+    }
+    match call.selection.choose(Collective::Bcast, Size::of(builder.size(), data.bytes())) {
+        Algorithm::Chain => in_bytes(builder, root, data, chain),
+        Algorithm::ScatterAllgather => in_bytes(builder, root, data, scatter_allgather),
+        _ => binomial(builder, root, &data.piece()),
+    }
+    builder.phase();
+}
+
+/// Sends the piece down a binomial tree, the largest subtree first.
+pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
+    let size = builder.size();
+    let place = Binomial::new(relative(builder.rank(), root, size), size);
+    if let Some(parent) = place.parent {
+        builder.receive(absolute(parent, root, size), 0, data.clone());
+        builder.phase();
+    }
+    for (child, _) in place.children.iter().rev() {
+        builder.send(absolute(*child, root, size), 0, data.clone());
+    }
+}
+
+/// Runs an algorithm that cuts the data anywhere: data with gaps is packed at the root and unpacked at the others.
+fn in_bytes(builder: &mut Builder, root: usize, data: &Buffer, algorithm: fn(&mut Builder, usize, *mut u8, i64)) {
+    let bytes = data.bytes();
+    if data.element.is_dense() {
+        algorithm(builder, root, data.pointer, bytes);
+        return;
+    }
+    let packed = builder.bytes(bytes);
+    if builder.rank() == root {
+        builder.copy(data.piece(), Piece::raw(packed, bytes));
+        builder.phase();
+    }
+    algorithm(builder, root, packed, bytes);
+    builder.phase();
+    if builder.rank() != root {
+        builder.copy(Piece::raw(packed, bytes), data.piece());
+    }
+}
+
+fn chain(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
+    let size = builder.size();
+    let place = relative(builder.rank(), root, size);
+    let (above, below) = (absolute(place + size - 1, root, size), absolute(place + 1, root, size));
+    let mut received = Vec::new();
+    let mut first = 0;
+    for turn in 0.. {
+        if first >= bytes {
+            break;
+        }
+        let chunk = Piece::range(data, first, CHUNK.min(bytes - first));
+        if place > 0 {
+            let mark = builder.receive(above, turn, chunk.clone());
+            if turn >= WINDOW {
+                builder.after(mark, received[turn - WINDOW]);
+            }
+            received.push(mark);
+        }
+        if place + 1 < size {
+            let mark = builder.send(below, turn, chunk);
+            builder.after(mark, received.last().copied().flatten());
+        }
+        first += CHUNK;
+    }
+}
+
+fn scatter_allgather(builder: &mut Builder, root: usize, data: *mut u8, bytes: i64) {
+    let size = builder.size();
+    let part = bytes / size as i64 + i64::from(bytes % size as i64 != 0);
+    let place = relative(builder.rank(), root, size);
+    let range = |first: usize, number: usize| {
+        let start = (part * first as i64).min(bytes);
+        let end = (part * (first + number) as i64).min(bytes);
+        Piece::range(data, start, end - start)
+    };
+    let tree = Binomial::new(place, size);
+    if let Some(parent) = tree.parent {
+        let covered = Binomial::covered(place, size);
+        builder.receive(absolute(parent, root, size), 0, range(place, covered));
+        builder.phase();
+    }
+    for (child, covered) in tree.children.iter().rev() {
+        builder.send(absolute(*child, root, size), 0, range(*child, *covered));
+    }
+    builder.phase();
+    let (above, below) = (absolute(place + size - 1, root, size), absolute(place + 1, root, size));
+    for step in 0..size - 1 {
+        builder.send(below, step + 1, range((place + size - step) % size, 1));
+        builder.receive(above, step + 1, range((place + size - step - 1) % size, 1));
+        builder.phase();
+    }
+}

@@ -1,0 +1,275 @@
+//! How the plans see user memory: elements with gaps, buffers, rows of blocks, and the pieces that one step moves.
+//!
+//! This is the only module that calls the datatype crate. A type that is dense (no gaps, first byte at 0) is moved as
+//! plain bytes. Invariant: pointers are only offset, never dereferenced, before a step runs; offsets wrap, so that
+//! NULL (`MPI_BOTTOM`) with absolute displacements and negative extents are ordinary.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+use towpath_base::transfer::{Source, Step, Target};
+
+/// Stands for the datatypes with gaps.
+pub type Datatype = std::convert::Infallible;
+
+/// One element of a buffer: its extent, where its bytes lie, and how to move it.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// Bytes of data.
+    pub(crate) size: i64,
+    /// Distance from one element to the next in bytes; may be negative.
+    pub(crate) extent: i64,
+    /// Offset of the first byte of data (true lower bound).
+    pub(crate) lower: i64,
+    /// Offset behind the last byte of data (true upper bound).
+    pub(crate) upper: i64,
+    /// `None` when the element is dense.
+    datatype: Option<Datatype>,
+}
+
+impl Element {
+    /// An element of `size` bytes without gaps.
+    pub fn dense(size: i64) -> Element {
+        Element { size, extent: size, lower: 0, upper: size, datatype: None }
+    }
+
+    /// Whether a row of these elements is a row of bytes.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.datatype.is_none()
+    }
+
+    /// Address of element `index` of the row that starts at `pointer`.
+    pub(crate) fn at(&self, pointer: *mut u8, index: i64) -> *mut u8 {
+        pointer.wrapping_offset(index.wrapping_mul(self.extent) as isize)
+    }
+
+    /// Elements `first..first + count` of the row that starts at `pointer`.
+    pub(crate) fn piece(&self, pointer: *mut u8, first: i64, count: i64) -> Piece {
+        let pointer = self.at(pointer, first);
+        match &self.datatype {
+            None => Piece { pointer, count: count.wrapping_mul(self.size), size: 1, datatype: None },
+            Some(datatype) => Piece { pointer, count, size: self.size, datatype: Some(*datatype) },
+        }
+    }
+
+    /// Lowest and highest offset that a row of `count` elements touches; `None` when it does not fit into 63 bits.
+    pub(crate) fn span(&self, count: i64) -> Option<(i64, i64)> {
+        if count == 0 {
+            return Some((0, 0));
+        }
+        let last = self.extent.checked_mul(count - 1)?;
+        Some((self.lower.checked_add(last.min(0))?, self.upper.checked_add(last.max(0))?))
+    }
+}
+
+/// `count` elements in a row.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// First element.
+    pub pointer: *mut u8,
+    /// How many elements.
+    pub count: i64,
+    /// What they are.
+    pub element: Element,
+}
+
+impl Buffer {
+    /// All of it.
+    pub(crate) fn piece(&self) -> Piece {
+        self.element.piece(self.pointer, 0, self.count)
+    }
+
+    /// Bytes of data in it.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.count.saturating_mul(self.element.size)
+    }
+}
+
+/// One block per rank in one piece of memory.
+#[derive(Clone, Debug)]
+pub enum Blocks {
+    /// Blocks of equal count in a row, rank 0 first.
+    Equal {
+        /// First block.
+        pointer: *mut u8,
+        /// Elements in each block.
+        count: i64,
+        /// What they are.
+        element: Element,
+    },
+    /// The "v" form: counts and displacements in extents of the element.
+    Varying {
+        /// Where displacement 0 is.
+        pointer: *mut u8,
+        /// Elements of each block.
+        counts: Box<[i64]>,
+        /// First element of each block, in extents from `pointer`.
+        displacements: Box<[i64]>,
+        /// What they are.
+        element: Element,
+    },
+    /// The "w" form: a type for each block, displacements in bytes.
+    Mixed {
+        /// Where displacement 0 is.
+        pointer: *mut u8,
+        /// Elements of each block.
+        counts: Box<[i64]>,
+        /// First element of each block, in bytes from `pointer`.
+        displacements: Box<[i64]>,
+        /// What the elements of each block are.
+        elements: Box<[Element]>,
+    },
+}
+
+impl Blocks {
+    /// Block `index`.
+    pub(crate) fn piece(&self, index: usize) -> Piece {
+        match self {
+            Blocks::Equal { .. } => self.pieces(index, 1),
+            Blocks::Varying { pointer, counts, displacements, element } => {
+                element.piece(*pointer, displacements[index], counts[index])
+            }
+            Blocks::Mixed { pointer, counts, displacements, elements } => {
+                elements[index].piece(pointer.wrapping_offset(displacements[index] as isize), 0, counts[index])
+            }
+        }
+    }
+
+    /// Blocks `first..first + number` as one piece.
+    ///
+    /// # Panics
+    /// When the blocks are not of equal count: they do not lie in a row then.
+    pub(crate) fn pieces(&self, first: usize, number: usize) -> Piece {
+        match self {
+            Blocks::Equal { pointer, count, element } => {
+                element.piece(*pointer, count.wrapping_mul(first as i64), count.wrapping_mul(number as i64))
+            }
+            _ => panic!("only blocks of equal count lie in a row"),
+        }
+    }
+
+    /// Bytes of data in block `index`.
+    pub(crate) fn bytes(&self, index: usize) -> i64 {
+        match self {
+            Blocks::Equal { count, element, .. } => count.saturating_mul(element.size),
+            Blocks::Varying { counts, element, .. } => counts[index].saturating_mul(element.size),
+            Blocks::Mixed { counts, elements, .. } => counts[index].saturating_mul(elements[index].size),
+        }
+    }
+}
+
+/// What one step moves.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) pointer: *mut u8,
+    /// Elements; bytes where there is no datatype.
+    count: i64,
+    /// Bytes in an element.
+    size: i64,
+    datatype: Option<Datatype>,
+}
+
+impl Piece {
+    /// A row of bytes.
+    pub(crate) fn raw(pointer: *mut u8, bytes: i64) -> Piece {
+        Piece { pointer, count: bytes, size: 1, datatype: None }
+    }
+
+    /// Bytes `first..first + bytes` of a row of bytes that starts at `pointer`.
+    pub(crate) fn range(pointer: *mut u8, first: i64, bytes: i64) -> Piece {
+        Piece::raw(pointer.wrapping_offset(first as isize), bytes)
+    }
+
+    /// Bytes of data.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.count.wrapping_mul(self.size)
+    }
+
+    /// Whether it is a row of bytes.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.datatype.is_none()
+    }
+
+    /// The bytes to send.
+    pub(crate) fn source(&self) -> Source {
+        match self.datatype {
+            None => Source::Bytes { pointer: self.pointer, length: self.count as usize },
+            Some(never) => match never {},
+        }
+    }
+
+    /// The room to receive into.
+    pub(crate) fn target(&self) -> Target {
+        match self.datatype {
+            None => Target::Bytes { pointer: self.pointer, length: self.count as usize },
+            Some(never) => match never {},
+        }
+    }
+
+    /// Copies the data of `from` to `to`; what does not fit is dropped.
+    ///
+    /// # Safety
+    /// Both must lie in memory that lives, and must not overlap.
+    pub(crate) unsafe fn copy(from: &Piece, to: &Piece) {
+        match (from.is_raw(), to.is_raw()) {
+            (true, true) => {
+                let bytes = from.count.min(to.count) as usize;
+                if bytes > 0 && from.pointer != to.pointer {
+                    // SAFETY: both pieces have so many bytes, and the caller promises the rest.
+                    unsafe { std::ptr::copy_nonoverlapping(from.pointer.cast_const(), to.pointer, bytes) }
+                }
+            }
+            (true, false) => {
+                // SAFETY: as above.
+                let step = unsafe { to.target().drain(from.pointer, from.count as usize) };
+                debug_assert_eq!(step, Step::Done(from.count as usize));
+            }
+            _ => {
+                let mut source = from.source();
+                let mut done = 0;
+                while done < to.count as usize && source.length() > 0 {
+                    let room = to.count as usize - done;
+                    // SAFETY: as above; `room` bytes are left behind the pointer.
+                    match unsafe { source.fill(to.pointer.add(done), room) } {
+                        Step::Done(0) | Step::Pending => break,
+                        Step::Done(step) => done += step,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Memory of a plan for intermediate results.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pointer: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Scratch {
+    /// `bytes` bytes, aligned for every type and for a cache line; `None` when there is no memory.
+    pub(crate) fn new(bytes: i64) -> Option<Scratch> {
+        let layout = Layout::from_size_align(usize::try_from(bytes).ok()?.max(1), 64).ok()?;
+        // SAFETY: the layout has a size of at least one.
+        let pointer = NonNull::new(unsafe { alloc(layout) })?;
+        // SAFETY: just allocated. Tests must not pass because fresh memory happens to hold the right bytes.
+        #[cfg(test)]
+        unsafe {
+            pointer.as_ptr().write_bytes(0xA5, layout.size());
+        }
+        Some(Scratch { pointer, layout })
+    }
+
+    /// First byte.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer.as_ptr()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.pointer.as_ptr(), self.layout) }
+    }
+}

@@ -1,0 +1,192 @@
+//! Makes plans: adds steps, phases and edges, and lends memory for intermediate results.
+//!
+//! Most algorithms are phases: a step waits for all steps of the phases before. Where that is too strict (pipelines,
+//! reductions in the order of arrival) further edges within a phase are drawn with [`Builder::after`].
+//! Messages without bytes are left out on both sides; signals are sent even though they carry nothing.
+
+use std::ops::Range;
+
+use towpath_base::ids::PeerIndex;
+use towpath_engine::messages::Team;
+
+use crate::buffers::{Element, Piece, Scratch};
+use crate::plan::{Action, Edge, NONE, Plan, PlanError, Step, StepId};
+use crate::reducer::Reducer;
+
+/// A step that was added; `None` when there was nothing to do.
+pub(crate) type Mark = Option<StepId>;
+
+/// A plan being made.
+pub(crate) struct Builder {
+    pub(crate) team: Team,
+    plan: Plan,
+    /// All steps of earlier phases are complete when this one is.
+    gate: Mark,
+    /// First step of the current phase.
+    phase_start: usize,
+    failure: Option<PlanError>,
+}
+
+impl Builder {
+    pub(crate) fn new(team: &Team) -> Builder {
+        let plan = Plan {
+            context: team.context,
+            rank: team.rank,
+            steps: Vec::new(),
+            edges: Vec::new(),
+            reducer: None,
+            memory: Vec::new(),
+        };
+        Builder { team: team.clone(), plan, gate: None, phase_start: 0, failure: None }
+    }
+
+    /// The finished plan.
+    pub(crate) fn finish(self) -> Result<Plan, PlanError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.plan),
+        }
+    }
+
+    /// My rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.team.rank
+    }
+
+    /// Ranks in the team.
+    pub(crate) fn size(&self) -> usize {
+        self.team.size()
+    }
+
+    /// Sets the operation of all reduce steps.
+    pub(crate) fn reduce_with(&mut self, reducer: &Reducer) {
+        self.plan.reducer = Some(reducer.clone());
+    }
+
+    /// Everything added from now on waits for everything added so far.
+    pub(crate) fn phase(&mut self) {
+        let start = std::mem::replace(&mut self.phase_start, self.plan.steps.len());
+        let steps = &self.plan.steps;
+        let ends: Vec<StepId> =
+            (start..steps.len()).filter(|&step| steps[step].first_edge == NONE).map(|step| step as StepId).collect();
+        match ends[..] {
+            [] => {}
+            [only] => self.gate = Some(only),
+            _ => {
+                let join = self.add_free(Action::Join);
+                for end in ends {
+                    self.edge(end, join);
+                }
+                self.gate = Some(join);
+                self.phase_start = self.plan.steps.len();
+            }
+        }
+    }
+
+    /// `later` must wait for `earlier` within one phase.
+    pub(crate) fn after(&mut self, later: Mark, earlier: Mark) {
+        if let (Some(later), Some(earlier)) = (later, earlier) {
+            self.edge(earlier, later);
+        }
+    }
+
+    /// Sends `piece` to `rank`.
+    pub(crate) fn send(&mut self, rank: usize, turn: usize, piece: Piece) -> Mark {
+        let peer = self.team.peers[rank];
+        self.send_to(peer, turn, piece)
+    }
+
+    /// Receives `piece` from `rank`.
+    pub(crate) fn receive(&mut self, rank: usize, turn: usize, piece: Piece) -> Mark {
+        let peer = self.team.peers[rank];
+        self.receive_from(peer, turn, piece)
+    }
+
+    /// Sends `piece` to a peer that need not be in the team.
+    pub(crate) fn send_to(&mut self, peer: PeerIndex, turn: usize, piece: Piece) -> Mark {
+        (piece.bytes() > 0).then(|| self.add(Action::Send { peer, turn: turn as u16, piece }))
+    }
+
+    /// Receives `piece` from a peer that need not be in the team.
+    pub(crate) fn receive_from(&mut self, peer: PeerIndex, turn: usize, piece: Piece) -> Mark {
+        (piece.bytes() > 0).then(|| self.add(Action::Receive { peer, turn: turn as u16, piece }))
+    }
+
+    /// Sends a message without bytes.
+    pub(crate) fn signal(&mut self, peer: PeerIndex, turn: usize) -> Mark {
+        let piece = Piece::raw(std::ptr::dangling_mut(), 0);
+        Some(self.add(Action::Send { peer, turn: turn as u16, piece }))
+    }
+
+    /// Receives a message without bytes.
+    pub(crate) fn await_signal(&mut self, peer: PeerIndex, turn: usize) -> Mark {
+        let piece = Piece::raw(std::ptr::dangling_mut(), 0);
+        Some(self.add(Action::Receive { peer, turn: turn as u16, piece }))
+    }
+
+    /// Copies between pieces of memory; they must not overlap unless they are the same.
+    pub(crate) fn copy(&mut self, from: Piece, to: Piece) -> Mark {
+        let same = from.pointer == to.pointer && from.is_raw() && to.is_raw();
+        (from.bytes() > 0 && !same).then(|| self.add(Action::Copy { from, to }))
+    }
+
+    /// `inout[i] = input[i] op inout[i]` for the elements of `range`.
+    pub(crate) fn reduce(&mut self, input: *mut u8, inout: *mut u8, range: Range<i64>, element: &Element) -> Mark {
+        let count = range.end - range.start;
+        let (input, inout) = (element.at(input, range.start), element.at(inout, range.start));
+        (count > 0).then(|| self.add(Action::Reduce { input, inout, count }))
+    }
+
+    /// Memory for `bytes` bytes. When there is none the plan fails to build.
+    pub(crate) fn bytes(&mut self, bytes: i64) -> *mut u8 {
+        match Scratch::new(bytes) {
+            Some(scratch) => {
+                let pointer = scratch.pointer();
+                self.plan.memory.push(scratch);
+                pointer
+            }
+            None => {
+                self.failure.get_or_insert(PlanError::Memory { bytes });
+                std::ptr::dangling_mut()
+            }
+        }
+    }
+
+    /// Memory for a row of `count` elements; the pointer is where element 0 is, as in a buffer of the program.
+    pub(crate) fn row(&mut self, count: i64, element: &Element) -> *mut u8 {
+        match element.span(count) {
+            Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),
+            None => {
+                self.failure.get_or_insert(PlanError::Overflow);
+                std::ptr::dangling_mut()
+            }
+        }
+    }
+
+    fn add(&mut self, action: Action) -> StepId {
+        let step = self.add_free(action);
+        if let Some(gate) = self.gate {
+            self.edge(gate, step);
+        }
+        step
+    }
+
+    fn add_free(&mut self, action: Action) -> StepId {
+        let step = self.plan.steps.len() as StepId;
+        self.plan.steps.push(Step { action, dependencies: 0, waiting: 0, first_edge: NONE, last_edge: NONE });
+        step
+    }
+
+    fn edge(&mut self, earlier: StepId, later: StepId) {
+        debug_assert!(earlier < later, "edges lead from older to newer steps");
+        let edge = self.plan.edges.len() as u32;
+        self.plan.edges.push(Edge { to: later, next: NONE });
+        let step = &mut self.plan.steps[earlier as usize];
+        match step.last_edge {
+            NONE => step.first_edge = edge,
+            last => self.plan.edges[last as usize].next = edge,
+        }
+        step.last_edge = edge;
+        self.plan.steps[later as usize].dependencies += 1;
+    }
+}

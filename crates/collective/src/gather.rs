@@ -1,0 +1,101 @@
+//! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks, directly to the root for large ones and for
+//! blocks whose sizes only the root knows.
+//!
+//! In the tree, ranks are counted from the root, so that every subtree is an interval; ranks between carry their
+//! subtree's blocks packed, the root receives straight into the user's buffer (in two messages where the interval
+//! wraps around the highest rank).
+
+use crate::Call;
+use crate::buffers::{Blocks, Buffer, Piece};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::tree::{Binomial, absolute, intervals, relative};
+
+/// Arguments of a gather.
+#[derive(Clone, Debug)]
+pub struct Gather {
+    /// Who collects.
+    pub root: usize,
+    /// What I contribute; `None` at the root means that it lies in its block already (MPI_IN_PLACE).
+    pub send: Option<Buffer>,
+    /// Where the blocks go; needed at the root only.
+    pub receive: Option<Blocks>,
+}
+
+/// A plan that collects one block of each rank at the root. All ranks must know whether the blocks are equal.
+pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    let bytes = match (&arguments.send, &arguments.receive) {
+        (Some(send), _) => send.bytes(),
+        (None, Some(receive)) => receive.bytes(call.team.rank),
+        (None, None) => 0,
+    };
+    match call.selection.choose(Collective::Gather, Size::of(builder.size(), bytes)) {
+        Algorithm::Linear => linear(&mut builder, arguments),
+        _ => binomial(&mut builder, arguments),
+    }
+    builder.finish()
+}
+
+/// A plan for the "v" form, where only the root knows all sizes.
+pub fn gatherv(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    linear(&mut builder, arguments);
+    builder.finish()
+}
+
+pub(crate) fn linear(builder: &mut Builder, arguments: &Gather) {
+    let rank = builder.rank();
+    if rank != arguments.root {
+        if let Some(send) = &arguments.send {
+            builder.send(arguments.root, 0, send.piece());
+        }
+        return;
+    }
+    let Some(receive) = &arguments.receive else { return };
+    for peer in (0..builder.size()).filter(|&peer| peer != rank) {
+        builder.receive(peer, 0, receive.piece(peer));
+    }
+    if let Some(send) = &arguments.send {
+        builder.copy(send.piece(), receive.piece(rank));
+    }
+}
+
+pub(crate) fn binomial(builder: &mut Builder, arguments: &Gather) {
+    let (size, root) = (builder.size(), arguments.root);
+    let place = relative(builder.rank(), root, size);
+    let tree = Binomial::new(place, size);
+    let Some(parent) = tree.parent else {
+        let Some(receive) = &arguments.receive else { return };
+        for (child, covered) in tree.children {
+            for (turn, (start, number)) in intervals(child, covered, root, size).into_iter().enumerate() {
+                builder.receive(absolute(child, root, size), turn, receive.pieces(start, number));
+            }
+        }
+        if let Some(send) = &arguments.send {
+            builder.copy(send.piece(), receive.piece(root));
+        }
+        return;
+    };
+    let Some(send) = &arguments.send else { return };
+    let up = absolute(parent, root, size);
+    if tree.children.is_empty() {
+        builder.send(up, 0, send.piece());
+        return;
+    }
+    let (bytes, covered) = (send.bytes(), Binomial::covered(place, size));
+    let packed = builder.bytes(bytes.saturating_mul(covered as i64));
+    let range = |first: usize, number: usize| Piece::range(packed, bytes * first as i64, bytes * number as i64);
+    builder.copy(send.piece(), range(0, 1));
+    for (child, number) in tree.children {
+        builder.receive(absolute(child, root, size), 0, range(child - place, number));
+    }
+    builder.phase();
+    let runs = if parent == 0 { intervals(place, covered, root, size) } else { vec![(0, covered)] };
+    let mut first = 0;
+    for (turn, (_, number)) in runs.into_iter().enumerate() {
+        builder.send(up, turn, range(first, number));
+        first += number;
+    }
+}

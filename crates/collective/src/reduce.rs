@@ -1,0 +1,167 @@
+//! MPI_REDUCE (6.9.1): a binomial tree in the order of ranks for short vectors; halving followed by a gather of the
+//! parts (Rabenseifner 2004) for long ones.
+//!
+//! The tree keeps the order of operands for every root: the ranks above the root form a binomial tree upwards, those
+//! below its mirror image downwards, and every subtree is an interval that ends at its node.
+
+use crate::Call;
+use crate::builder::{Builder, Mark};
+use crate::halving::{Halved, Pair, elements, even_parts, halve};
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::tree::{Binomial, Fold};
+
+pub use crate::halving::Operand;
+
+/// A plan that combines the vectors of all ranks in `receive` at the root. Elsewhere `receive` is not used.
+pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    let result = (call.team.rank == root).then_some(receive);
+    append(&mut builder, call, root, operand, result);
+    builder.finish()
+}
+
+/// Adds the reduction to a plan. `result` is where it goes, at the root.
+pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, operand: &Operand, result: Option<*mut u8>) {
+    let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    match call.selection.choose(Collective::Reduce, size) {
+        Algorithm::Rabenseifner => rabenseifner(builder, root, operand, result),
+        _ => binomial(builder, root, operand, result),
+    }
+    builder.phase();
+}
+
+/// The ranks that send to me with whether they stand for lower ranks than mine, nearest first, and whom I send to.
+fn place(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
+    let mut children = Vec::new();
+    let mut parent = None;
+    if rank >= root {
+        let up = Binomial::new(rank - root, size - root);
+        parent = up.parent.map(|node| root + node);
+        children.extend(up.children.iter().map(|&(node, _)| (root + node, false)));
+    }
+    if rank <= root {
+        let down = Binomial::new(root - rank, root + 1);
+        parent = parent.or(down.parent.map(|node| root - node));
+        children.extend(down.children.iter().map(|&(node, _)| (root - node, true)));
+    }
+    (parent, children)
+}
+
+fn binomial(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+    let (parent, children) = place(builder.rank(), root, builder.size());
+    if let (Some(parent), Some(send)) = (parent, operand.send)
+        && children.is_empty()
+    {
+        builder.send(parent, 0, operand.whole(send));
+        return;
+    }
+    let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
+    let mut pair = Pair::new(builder, operand, home);
+    // Rows that are free for a receive, with the reduction that must have read them.
+    let mut free: Vec<(*mut u8, Mark)> = vec![(pair.spare, None)];
+    if children.len() > 1 {
+        free.push((builder.row(operand.count, &operand.element), None));
+    }
+    let mut last: Mark = None;
+    for (child, is_lower) in children {
+        let (row, available) = free.remove(0);
+        let received = builder.receive(child, 0, operand.whole(row));
+        builder.after(received, available);
+        let in_place = is_lower || operand.reducer.is_commutative();
+        let (input, inout) = if in_place { (row, pair.current) } else { (pair.current, row) };
+        let combined = builder.reduce(input, inout, 0..operand.count, &operand.element);
+        builder.after(combined, received);
+        builder.after(combined, last);
+        last = combined;
+        free.push((input, combined));
+        pair.current = inout;
+    }
+    builder.phase();
+    match (parent, result) {
+        (Some(parent), _) => {
+            builder.send(parent, 0, operand.whole(pair.current));
+        }
+        (None, Some(result)) => {
+            builder.copy(operand.whole(pair.current), operand.whole(result));
+        }
+        (None, None) => {}
+    }
+}
+
+fn rabenseifner(builder: &mut Builder, root: usize, operand: &Operand, result: Option<*mut u8>) {
+    let fold = Fold::new(builder.size());
+    let rank = builder.rank();
+    let home = result.unwrap_or_else(|| builder.row(operand.count, &operand.element));
+    let mut pair = Pair::new(builder, operand, home);
+    // Who collects: the root, or the neighbour that goes on for it.
+    let collector = if fold.number(root).is_some() { root } else { root + 1 };
+    if let Some(number) = pair.fold(builder, operand, fold) {
+        let starts = even_parts(operand.count, fold.power);
+        let halved = halve(builder, operand, &mut pair, fold, number, &starts);
+        let target = result.unwrap_or(pair.current);
+        let last = elements(&starts, &halved.mine);
+        builder.copy(operand.piece(pair.current, &last), operand.piece(target, &last));
+        builder.phase();
+        let aim = fold.number(collector).expect("the collector goes on");
+        collect(builder, operand, fold, (number, aim), halved, &starts, target);
+        if rank == collector && collector != root {
+            builder.send(root, 3, operand.whole(target));
+        }
+    } else if let Some(result) = result {
+        builder.receive(collector, 3, operand.whole(result));
+    }
+}
+
+/// Undoes the halving towards the number `aim`: in each level the half that differs from it hands its part over.
+fn collect(
+    builder: &mut Builder,
+    operand: &Operand,
+    fold: Fold,
+    (number, aim): (usize, usize),
+    halved: Halved,
+    starts: &[i64],
+    row: *mut u8,
+) {
+    let mut mine = halved.mine;
+    for (level, (partner, given)) in halved.given.into_iter().enumerate().rev() {
+        let rank = fold.rank(partner);
+        if (number ^ aim) >> level & 1 == 1 {
+            builder.send(rank, 2, operand.piece(row, &elements(starts, &mine)));
+            return;
+        }
+        builder.receive(rank, 2, operand.piece(row, &elements(starts, &given)));
+        builder.phase();
+        mine = mine.start.min(given.start)..mine.end.max(given.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_of_every_root_is_in_order() {
+        for size in 1..20 {
+            for root in 0..size {
+                // interval[rank]: the ranks that its partial result stands for.
+                fn interval(rank: usize, root: usize, size: usize) -> (usize, usize) {
+                    let (mut low, mut high) = (rank, rank);
+                    for (child, is_lower) in place(rank, root, size).1 {
+                        assert_eq!(place(child, root, size).0, Some(rank));
+                        let below = interval(child, root, size);
+                        if is_lower {
+                            assert_eq!(below.1 + 1, low);
+                            low = below.0;
+                        } else {
+                            assert_eq!(below.0, high + 1);
+                            high = below.1;
+                        }
+                    }
+                    (low, high)
+                }
+                assert_eq!(interval(root, root, size), (0, size - 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): halving in an order of blocks that leaves each rank with its
+//! own, or every rank collecting its block from all others, which moves the fewest bytes when blocks are large.
+//!
+//! Both keep the order of operands.
+
+use crate::Call;
+use crate::builder::Builder;
+use crate::halving::{Operand, Pair, halve, position};
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::tree::Fold;
+
+/// A plan that combines the vectors of all ranks and leaves block `rank` of the result in `receive`. `counts` are the
+/// elements of the blocks; `operand.count` is their sum. In place, the vector lies in `receive`.
+pub fn reduce_scatter(call: &Call, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
+    match call.selection.choose(Collective::ReduceScatter, size) {
+        Algorithm::Linear => linear(&mut builder, operand, counts, receive),
+        _ => halving(&mut builder, operand, counts, receive),
+    }
+    builder.finish()
+}
+
+/// First element of each block, and the end.
+fn starts_of(counts: &[i64]) -> Vec<i64> {
+    let mut starts = vec![0i64];
+    for count in counts {
+        starts.push(starts[starts.len() - 1].saturating_add(*count));
+    }
+    starts
+}
+
+fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *mut u8) {
+    let fold = Fold::new(builder.size());
+    let rank = builder.rank();
+    let element = &operand.element;
+    let input = operand.send.unwrap_or(receive);
+    let blocks = starts_of(counts);
+    // The blocks of the numbers in the order of their positions; starts of blocks and of positions in that order.
+    let mut ordered = vec![0i64; counts.len()];
+    let mut positions = vec![0i64];
+    let mut filled = 0;
+    let home = builder.row(operand.count, element);
+    for place in 0..fold.power {
+        let number = position(place, fold);
+        let last = fold.rank(number);
+        let first = if fold.speaks_for_two(number) { last - 1 } else { last };
+        for block in first..=last {
+            builder
+                .copy(element.piece(input, blocks[block], counts[block]), element.piece(home, filled, counts[block]));
+            ordered[block] = filled;
+            filled += counts[block];
+        }
+        positions.push(filled);
+    }
+    builder.phase();
+    let permuted = Operand { send: None, ..operand.clone() };
+    let mut pair = Pair::new(builder, &permuted, home);
+    if let Some(number) = pair.fold(builder, &permuted, fold) {
+        halve(builder, &permuted, &mut pair, fold, number, &positions);
+        if fold.speaks_for_two(number) {
+            builder.send(rank - 1, 2, element.piece(pair.current, ordered[rank - 1], counts[rank - 1]));
+        }
+        builder.copy(element.piece(pair.current, ordered[rank], counts[rank]), element.piece(receive, 0, counts[rank]));
+    } else {
+        builder.receive(rank + 1, 2, element.piece(receive, 0, counts[rank]));
+    }
+}
+
+fn linear(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *mut u8) {
+    let (rank, size) = (builder.rank(), builder.size());
+    let element = &operand.element;
+    let blocks = starts_of(counts);
+    let count = counts[rank];
+    builder.reduce_with(&operand.reducer);
+    let input = operand.send.unwrap_or(receive);
+    let contributions: Vec<*mut u8> = (0..size).map(|_| builder.row(count, element)).collect();
+    for step in 1..size {
+        let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+        builder.receive(from, 0, element.piece(contributions[from], 0, count));
+        builder.send(to, 0, element.piece(input, blocks[to], counts[to]));
+    }
+    builder.copy(element.piece(input, blocks[rank], count), element.piece(contributions[rank], 0, count));
+    builder.phase();
+    for pair in contributions.windows(2) {
+        builder.reduce(pair[0], pair[1], 0..count, element);
+        builder.phase();
+    }
+    builder.copy(element.piece(contributions[size - 1], 0, count), element.piece(receive, 0, count));
+}

@@ -1,0 +1,96 @@
+//! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of the gather, with the same trees and the same packing.
+
+use crate::Call;
+use crate::buffers::{Blocks, Buffer, Piece};
+use crate::builder::Builder;
+use crate::plan::{Plan, PlanError};
+use crate::select::{Algorithm, Collective, Size};
+use crate::tree::{Binomial, absolute, intervals, relative};
+
+/// Arguments of a scatter.
+#[derive(Clone, Debug)]
+pub struct Scatter {
+    /// Who distributes.
+    pub root: usize,
+    /// The blocks; needed at the root only.
+    pub send: Option<Blocks>,
+    /// Where my block goes; `None` at the root means that it stays where it is (MPI_IN_PLACE).
+    pub receive: Option<Buffer>,
+}
+
+/// A plan that gives each rank its block of the root's buffer. All ranks must know whether the blocks are equal.
+pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    let bytes = match (&arguments.receive, &arguments.send) {
+        (Some(receive), _) => receive.bytes(),
+        (None, Some(send)) => send.bytes(call.team.rank),
+        (None, None) => 0,
+    };
+    match call.selection.choose(Collective::Scatter, Size::of(builder.size(), bytes)) {
+        Algorithm::Linear => linear(&mut builder, arguments),
+        _ => binomial(&mut builder, arguments),
+    }
+    builder.finish()
+}
+
+/// A plan for the "v" form, where only the root knows all sizes.
+pub fn scatterv(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(call.team);
+    linear(&mut builder, arguments);
+    builder.finish()
+}
+
+pub(crate) fn linear(builder: &mut Builder, arguments: &Scatter) {
+    let rank = builder.rank();
+    if rank != arguments.root {
+        if let Some(receive) = &arguments.receive {
+            builder.receive(arguments.root, 0, receive.piece());
+        }
+        return;
+    }
+    let Some(send) = &arguments.send else { return };
+    for peer in (0..builder.size()).filter(|&peer| peer != rank) {
+        builder.send(peer, 0, send.piece(peer));
+    }
+    if let Some(receive) = &arguments.receive {
+        builder.copy(send.piece(rank), receive.piece());
+    }
+}
+
+pub(crate) fn binomial(builder: &mut Builder, arguments: &Scatter) {
+    let (size, root) = (builder.size(), arguments.root);
+    let place = relative(builder.rank(), root, size);
+    let tree = Binomial::new(place, size);
+    let Some(parent) = tree.parent else {
+        let Some(send) = &arguments.send else { return };
+        for (child, covered) in tree.children.into_iter().rev() {
+            for (turn, (start, number)) in intervals(child, covered, root, size).into_iter().enumerate() {
+                builder.send(absolute(child, root, size), turn, send.pieces(start, number));
+            }
+        }
+        if let Some(receive) = &arguments.receive {
+            builder.copy(send.piece(root), receive.piece());
+        }
+        return;
+    };
+    let Some(receive) = &arguments.receive else { return };
+    let up = absolute(parent, root, size);
+    if tree.children.is_empty() {
+        builder.receive(up, 0, receive.piece());
+        return;
+    }
+    let (bytes, covered) = (receive.bytes(), Binomial::covered(place, size));
+    let packed = builder.bytes(bytes.saturating_mul(covered as i64));
+    let range = |first: usize, number: usize| Piece::range(packed, bytes * first as i64, bytes * number as i64);
+    let runs = if parent == 0 { intervals(place, covered, root, size) } else { vec![(0, covered)] };
+    let mut first = 0;
+    for (turn, (_, number)) in runs.into_iter().enumerate() {
+        builder.receive(up, turn, range(first, number));
+        first += number;
+    }
+    builder.phase();
+    for (child, number) in tree.children.into_iter().rev() {
+        builder.send(absolute(child, root, size), 0, range(child - place, number));
+    }
+    builder.copy(range(0, 1), receive.piece());
+}

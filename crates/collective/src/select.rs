@@ -1,0 +1,259 @@
+//! Which algorithm executes which collective: a table, and the choice the user may force.
+//!
+//! Rows are read from top to bottom; the first that fits wins, and the last row of each collective fits everything.
+//! The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`) forces an algorithm wherever its hard conditions hold,
+//! whatever the sizes. Every rank must come to the same choice, so only what all ranks know may decide.
+
+/// The collectives that have a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collective {
+    /// MPI_Bcast; bytes of the buffer.
+    Bcast,
+    /// MPI_Gather; bytes of one block.
+    Gather,
+    /// MPI_Scatter; bytes of one block.
+    Scatter,
+    /// MPI_Allgather; bytes of all blocks.
+    Allgather,
+    /// MPI_Allgatherv; bytes of all blocks.
+    Allgatherv,
+    /// MPI_Alltoall; bytes of one block.
+    Alltoall,
+    /// MPI_Alltoallv and MPI_Alltoallw; no bytes are known.
+    Alltoallv,
+    /// MPI_Reduce; bytes of the vector.
+    Reduce,
+    /// MPI_Allreduce; bytes of the vector.
+    Allreduce,
+    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block; bytes of all blocks.
+    ReduceScatter,
+}
+
+/// The algorithms; each is described in the module of its collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Algorithm {
+    Binomial,
+    Bruck,
+    Chain,
+    Halving,
+    Linear,
+    Pairwise,
+    Rabenseifner,
+    RecursiveDoubling,
+    Ring,
+    ScatterAllgather,
+}
+
+/// What is known where a choice is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    ranks: usize,
+    bytes: i64,
+    commutative: bool,
+}
+
+impl Size {
+    /// So many ranks and bytes.
+    pub fn of(ranks: usize, bytes: i64) -> Size {
+        Size { ranks, bytes, commutative: true }
+    }
+
+    /// Whether the operation commutes.
+    pub fn commutative(self, commutative: bool) -> Size {
+        Size { commutative, ..self }
+    }
+}
+
+/// One algorithm of one collective.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// For which collective.
+    pub collective: Collective,
+    /// Which algorithm.
+    pub algorithm: Algorithm,
+    /// Hard condition: the number of ranks is a power of two.
+    pub power_of_two: bool,
+    /// Hard condition: the operation commutes.
+    pub commutative: bool,
+    /// Chosen up to this many ranks.
+    pub ranks: usize,
+    /// Chosen up to this many bytes.
+    pub bytes: i64,
+}
+
+const ANY: i64 = i64::MAX;
+const ALL: usize = usize::MAX;
+
+const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> Row {
+    Row { collective, algorithm, power_of_two: false, commutative: false, ranks, bytes }
+}
+
+const fn power_of_two(row: Row) -> Row {
+    Row { power_of_two: true, ..row }
+}
+
+const fn commutative(row: Row) -> Row {
+    Row { commutative: true, ..row }
+}
+
+/// The table.
+pub const TABLE: &[Row] = &[
+    row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
+    row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
+    row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
+    row(Collective::Bcast, Algorithm::Chain, 16, ANY),
+    row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
+    row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
+    row(Collective::Gather, Algorithm::Linear, ALL, ANY),
+    row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
+    row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
+    power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
+    row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
+    row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
+    row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
+    row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
+    row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
+    row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
+    row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
+    row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
+    row(Collective::Alltoallv, Algorithm::Linear, 64, ANY),
+    row(Collective::Alltoallv, Algorithm::Pairwise, ALL, ANY),
+    row(Collective::Reduce, Algorithm::Binomial, ALL, 32 << 10),
+    row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
+    row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
+    row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
+    power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
+    commutative(row(Collective::Allreduce, Algorithm::Ring, 64, ANY)),
+    row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY),
+    row(Collective::ReduceScatter, Algorithm::Halving, ALL, 256 << 10),
+    row(Collective::ReduceScatter, Algorithm::Linear, 16, ANY),
+    row(Collective::ReduceScatter, Algorithm::Halving, ALL, ANY),
+];
+
+const COLLECTIVES: &[(&str, Collective)] = &[
+    ("bcast", Collective::Bcast),
+    ("gather", Collective::Gather),
+    ("scatter", Collective::Scatter),
+    ("allgather", Collective::Allgather),
+    ("allgatherv", Collective::Allgatherv),
+    ("alltoall", Collective::Alltoall),
+    ("alltoallv", Collective::Alltoallv),
+    ("reduce", Collective::Reduce),
+    ("allreduce", Collective::Allreduce),
+    ("reduce_scatter", Collective::ReduceScatter),
+];
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("binomial", Algorithm::Binomial),
+    ("bruck", Algorithm::Bruck),
+    ("chain", Algorithm::Chain),
+    ("halving", Algorithm::Halving),
+    ("linear", Algorithm::Linear),
+    ("pairwise", Algorithm::Pairwise),
+    ("rabenseifner", Algorithm::Rabenseifner),
+    ("recursive_doubling", Algorithm::RecursiveDoubling),
+    ("ring", Algorithm::Ring),
+    ("scatter_allgather", Algorithm::ScatterAllgather),
+];
+
+/// The table, and what the user forced.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    forced: Vec<(Collective, Algorithm)>,
+}
+
+impl Selection {
+    /// Reads `collective:algorithm` pairs separated by commas; an error is a sentence.
+    pub fn parse(text: &str) -> Result<Selection, String> {
+        let mut forced = Vec::new();
+        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (left, right) = pair.split_once(':').unwrap_or((pair, ""));
+            let collective = find(COLLECTIVES, left).ok_or_else(|| {
+                format!("TOWPATH_COLLECTIVE names the collective \"{left}\"; known are {}", names(COLLECTIVES))
+            })?;
+            let algorithm =
+                find(ALGORITHMS, right).filter(|&algorithm| has(collective, algorithm)).ok_or_else(|| {
+                    let known: Vec<_> = ALGORITHMS.iter().filter(|row| has(collective, row.1)).copied().collect();
+                    format!(
+                        "TOWPATH_COLLECTIVE names the algorithm \"{right}\" for {left}; known are {}",
+                        names(&known)
+                    )
+                })?;
+            forced.push((collective, algorithm));
+        }
+        Ok(Selection { forced })
+    }
+
+    /// The table with one algorithm forced.
+    pub fn forcing(collective: Collective, algorithm: Algorithm) -> Selection {
+        Selection { forced: vec![(collective, algorithm)] }
+    }
+
+    /// The algorithm for a collective: the forced one where its hard conditions hold, else the first row that fits.
+    pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
+        let rows = || TABLE.iter().filter(|row| row.collective == collective).filter(|row| allowed(row, size));
+        for &(_, algorithm) in self.forced.iter().filter(|pair| pair.0 == collective) {
+            if rows().any(|row| row.algorithm == algorithm) {
+                return algorithm;
+            }
+        }
+        rows()
+            .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes)
+            .expect("the last row of each collective fits everything")
+            .algorithm
+    }
+}
+
+fn allowed(row: &Row, size: Size) -> bool {
+    (!row.power_of_two || size.ranks.is_power_of_two()) && (!row.commutative || size.commutative)
+}
+
+fn has(collective: Collective, algorithm: Algorithm) -> bool {
+    TABLE.iter().any(|row| row.collective == collective && row.algorithm == algorithm)
+}
+
+fn find<T: Copy>(list: &[(&str, T)], name: &str) -> Option<T> {
+    list.iter().find(|row| row.0 == name.trim()).map(|row| row.1)
+}
+
+fn names<T>(list: &[(&str, T)]) -> String {
+    list.iter().map(|row| row.0).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_answers_everything() {
+        let selection = Selection::default();
+        for (name, collective) in COLLECTIVES {
+            for ranks in [1, 2, 3, 8, 1000, usize::MAX] {
+                for bytes in [0, 1, 1 << 20, i64::MAX] {
+                    for commutative in [false, true] {
+                        let size = Size::of(ranks, bytes).commutative(commutative);
+                        assert!(has(*collective, selection.choose(*collective, size)), "{name}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn forcing_respects_hard_conditions_only() {
+        let selection = Selection::parse("allgather:recursive_doubling, allreduce:ring").unwrap();
+        assert_eq!(selection.choose(Collective::Allgather, Size::of(8, i64::MAX)), Algorithm::RecursiveDoubling);
+        assert_eq!(selection.choose(Collective::Allgather, Size::of(7, 1 << 30)), Algorithm::Ring);
+        assert_eq!(selection.choose(Collective::Allreduce, Size::of(3, 1)), Algorithm::Ring);
+        let ordered = Size::of(3, 1).commutative(false);
+        assert_eq!(selection.choose(Collective::Allreduce, ordered), Algorithm::RecursiveDoubling);
+    }
+
+    #[test]
+    fn wrong_names_are_sentences() {
+        assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are bcast, gather"));
+        assert!(Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, chain, scatter_allgather"));
+        assert!(Selection::parse("").unwrap().forced.is_empty());
+    }
+}

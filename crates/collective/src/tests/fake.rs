@@ -1,0 +1,198 @@
+//! A network inside one thread: messages of an ordered pair arrive in order, pairs overtake each other at random, and
+//! a send either copies its data at once (eager) or reads it when it is matched (rendezvous), so that a plan which
+//! touches a buffer too early is found out.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::transfer::{Source, Step, Target};
+use towpath_engine::messages::{Messages, Outcome, Team, Ticket};
+
+use crate::plan::Plan;
+use crate::run::{Progress, Run};
+
+/// A team whose rank r is peer r.
+pub(crate) fn team(rank: usize, size: usize) -> Team {
+    let peers: Arc<[PeerIndex]> = (0..size as u32).map(PeerIndex).collect();
+    Team { context: ContextId::new(1, 1).on(Plane::Collective), rank, peers }
+}
+
+struct Message {
+    from: PeerIndex,
+    context: ContextId,
+    tag: i32,
+    ticket: Ticket,
+    source: Result<Source, Vec<u8>>,
+}
+
+struct Posted {
+    from: PeerIndex,
+    context: ContextId,
+    tag: i32,
+    ticket: Ticket,
+    target: Target,
+}
+
+#[derive(Default)]
+struct Network {
+    flying: Vec<((PeerIndex, PeerIndex), VecDeque<Message>)>,
+    arrived: HashMap<PeerIndex, Vec<Message>>,
+    posted: HashMap<PeerIndex, Vec<Posted>>,
+    outcomes: HashMap<Ticket, Outcome>,
+    tickets: u64,
+    random: u64,
+}
+
+impl Network {
+    fn random(&mut self, below: usize) -> usize {
+        // xorshift64*, Vigna 2016.
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        (self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % below
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
+    }
+
+    /// Lets one message arrive; false when none is under way.
+    fn deliver(&mut self) -> bool {
+        if self.flying.is_empty() {
+            return false;
+        }
+        let pick = self.random(self.flying.len());
+        let (_, to) = self.flying[pick].0;
+        let message = self.flying[pick].1.pop_front().expect("empty queues are removed");
+        if self.flying[pick].1.is_empty() {
+            self.flying.swap_remove(pick);
+        }
+        let posted = self.posted.entry(to).or_default();
+        match posted.iter().position(|p| (p.from, p.context, p.tag) == (message.from, message.context, message.tag)) {
+            Some(index) => {
+                let receive = posted.remove(index);
+                self.join(message, receive);
+            }
+            None => self.arrived.entry(to).or_default().push(message),
+        }
+        true
+    }
+
+    fn join(&mut self, message: Message, mut receive: Posted) {
+        let data = message.source.map_or_else(|data| data, read_all);
+        let room = receive.target.length();
+        // SAFETY: the plan keeps the target alive until the ticket is complete.
+        unsafe { receive.target.drain(data.as_ptr(), data.len()) };
+        let outcome = Outcome { bytes: data.len(), truncated: data.len() > room, lost: false };
+        self.outcomes.insert(message.ticket, outcome);
+        self.outcomes.insert(receive.ticket, outcome);
+    }
+}
+
+fn read_all(mut source: Source) -> Vec<u8> {
+    let mut data = vec![0; source.length()];
+    let mut done = 0;
+    while done < data.len() {
+        // SAFETY: the plan keeps the source alive until the ticket is complete; the room is inside `data`.
+        match unsafe { source.fill(data.as_mut_ptr().add(done), data.len() - done) } {
+            Step::Done(step) if step > 0 => done += step,
+            step => panic!("a packer stopped before its end: {step:?}"),
+        }
+    }
+    data
+}
+
+/// The network as one rank sees it.
+struct Port<'a> {
+    network: &'a mut Network,
+    me: PeerIndex,
+}
+
+impl Messages for Port<'_> {
+    unsafe fn start_send(&mut self, to: PeerIndex, context: ContextId, tag: i32, _: usize, source: Source) -> Ticket {
+        assert!(tag >= 0, "negative tags are wildcards");
+        let ticket = self.network.ticket();
+        let eager = self.network.random(2) == 0;
+        if eager {
+            self.network.outcomes.insert(ticket, Outcome { bytes: source.length(), truncated: false, lost: false });
+        }
+        let source = if eager { Err(read_all(source)) } else { Ok(source) };
+        let message = Message { from: self.me, context, tag, ticket, source };
+        let pair = (self.me, to);
+        match self.network.flying.iter_mut().find(|queue| queue.0 == pair) {
+            Some(queue) => queue.1.push_back(message),
+            None => self.network.flying.push((pair, VecDeque::from([message]))),
+        }
+        ticket
+    }
+
+    unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket {
+        let ticket = self.network.ticket();
+        let receive = Posted { from, context, tag, ticket, target };
+        let arrived = self.network.arrived.entry(self.me).or_default();
+        match arrived.iter().position(|m| (m.from, m.context, m.tag) == (from, context, tag)) {
+            Some(index) => {
+                let message = arrived.remove(index);
+                self.network.join(message, receive);
+            }
+            None => self.network.posted.entry(self.me).or_default().push(receive),
+        }
+        ticket
+    }
+
+    fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
+        self.network.outcomes.remove(&ticket)
+    }
+}
+
+/// Executes one plan on each of the ranks `0..plans.len()` (peer numbers) to the end.
+pub(crate) fn execute(plans: Vec<Plan>, seed: u64) {
+    // SAFETY: the tests keep the buffers of their plans alive.
+    let runs = plans.into_iter().map(|plan| vec![unsafe { plan.start(7) }]).collect();
+    execute_runs(runs, seed);
+}
+
+/// Executes several runs per rank side by side; returns them when all are done.
+pub(crate) fn execute_runs(mut runs: Vec<Vec<Run>>, seed: u64) -> Vec<Vec<Run>> {
+    let mut network = Network { random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, ..Network::default() };
+    let mut idle = 0;
+    while idle < 4 {
+        let mut quiet = true;
+        for _ in 0..runs.len() {
+            quiet &= network.random(3) > 0 || !network.deliver();
+            let rank = network.random(runs.len());
+            let pick = network.random(runs[rank].len());
+            quiet &= !step(&mut network, rank, &mut runs[rank][pick]);
+        }
+        if quiet {
+            while network.deliver() {
+                quiet = false;
+            }
+            for (rank, own) in runs.iter_mut().enumerate() {
+                quiet &= !own.iter_mut().fold(false, |moved, run| step(&mut network, rank, run) | moved);
+            }
+        }
+        idle = if quiet { idle + 1 } else { 0 };
+    }
+    for (rank, run) in runs.iter().enumerate().flat_map(|(rank, own)| own.iter().map(move |run| (rank, run))) {
+        assert!(run.is_over(), "rank {rank} hangs: {run:#?}");
+    }
+    assert!(network.arrived.values().all(Vec::is_empty), "messages that nobody receives");
+    runs
+}
+
+/// Progresses one run; whether it was not over before.
+fn step(network: &mut Network, rank: usize, run: &mut Run) -> bool {
+    let before = network.tickets;
+    let outcomes = network.outcomes.len();
+    let mut port = Port { network, me: PeerIndex(rank as u32) };
+    let progress = run.post(&mut port);
+    if progress == Progress::Compute {
+        run.compute();
+        return true;
+    }
+    assert!(!matches!(progress, Progress::Failed(_)), "rank {rank}: {progress:?}");
+    before != network.tickets || outcomes != network.outcomes.len()
+}

@@ -1,0 +1,280 @@
+//! Barrier, broadcast, gather, scatter, allgather and alltoall.
+
+use super::{COUNTS, RANKS, Sample, Shape, Store, execute, roots, selections, team};
+use crate::Call;
+use crate::allgather::{Allgather, allgather};
+use crate::alltoall::{Alltoall, alltoall};
+use crate::barrier::barrier;
+use crate::broadcast::bcast;
+use crate::gather::{Gather, gather, gatherv};
+use crate::plan::Plan;
+use crate::scatter::{Scatter, scatter, scatterv};
+use crate::select::{Collective, Selection};
+
+type Values = Vec<Store<i64>>;
+
+/// Builds the plan of each rank and executes them.
+fn run(size: usize, selection: &Selection, seed: u64, mut build: impl FnMut(&Call) -> Plan) {
+    let plans = (0..size).map(|rank| build(&Call { team: &team(rank, size), selection })).collect();
+    execute(plans, seed);
+}
+
+/// Elements of the block of rank `to` at rank `from` in the irregular forms.
+fn irregular(from: usize, to: usize, count: i64) -> i64 {
+    if count == 0 { 0 } else { (from as i64 * 3 + to as i64 * 5) % (count + 1) }
+}
+
+/// Displacements with a hole of one element between blocks, in reverse order of ranks.
+fn reversed(counts: &[i64]) -> (Vec<i64>, i64) {
+    let mut places = vec![0; counts.len()];
+    let mut next = 0;
+    for rank in (0..counts.len()).rev() {
+        places[rank] = next;
+        next += counts[rank] + 1;
+    }
+    (places, next)
+}
+
+#[test]
+fn barrier_ends_on_all_ranks() {
+    for &size in RANKS {
+        run(size, &Selection::default(), size as u64, |call| barrier(call).unwrap());
+    }
+}
+
+#[test]
+fn barrier_has_logarithmic_length() {
+    let team = team(3, 256);
+    let call = Call { team: &team, selection: &Selection::default() };
+    assert!(barrier(&call).unwrap().length() <= 3 * 8);
+}
+
+#[test]
+fn bcast_reaches_all() {
+    for selection in selections(Collective::Bcast) {
+        for &size in RANKS {
+            for root in roots(size) {
+                for count in COUNTS.iter().copied().chain((size == 3).then_some(40_000)) {
+                    let mut data: Values = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
+                    data[root] = Store::filled(Shape::Dense, count, root);
+                    let what = (&selection, size, root, count);
+                    run(size, &selection, count as u64, |call| {
+                        bcast(call, root, &data[call.team.rank].buffer(count)).unwrap()
+                    });
+                    data.iter().for_each(|row| row.assert_values(0, count, root, 0, &what));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gather_collects_in_the_order_of_ranks() {
+    for selection in selections(Collective::Gather) {
+        for &size in RANKS {
+            for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
+                for &count in COUNTS {
+                    let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
+                    let mut all = Store::<i64>::new(Shape::Dense, count * size as i64);
+                    (0..count).for_each(|i| all.set(root as i64 * count + i, i64::of(root, i)));
+                    run(size, &selection, count as u64, |call| {
+                        let rank = call.team.rank;
+                        let own = (rank != root || !in_place).then(|| send[rank].buffer(count));
+                        let receive = (rank == root).then(|| all.blocks(count));
+                        gather(call, &Gather { root, send: own, receive }).unwrap()
+                    });
+                    let what = (&selection, size, root, count, in_place);
+                    (0..size).for_each(|rank| all.assert_values(rank as i64 * count, count, rank, 0, &what));
+                    assert!(all.is_untouched(count * size as i64));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gatherv_and_scatterv_respect_displacements() {
+    for &size in RANKS {
+        for root in roots(size) {
+            for &count in COUNTS {
+                let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 0, count)).collect();
+                let (places, total) = reversed(&counts);
+                let mut own: Values = (0..size).map(|rank| Store::filled(Shape::Dense, counts[rank], rank)).collect();
+                let mut all = Store::<i64>::new(Shape::Dense, total);
+                let selection = Selection::default();
+                run(size, &selection, 3, |call| {
+                    let send = Some(own[call.team.rank].buffer(counts[call.team.rank]));
+                    let receive = (call.team.rank == root).then(|| all.varying(&counts, &places));
+                    gatherv(call, &Gather { root, send, receive }).unwrap()
+                });
+                let what = ("gatherv", size, root, count);
+                (0..size).for_each(|rank| {
+                    all.assert_values(places[rank], counts[rank], rank, 0, &what);
+                    assert!(all.is_untouched(places[rank] + counts[rank]));
+                });
+                let mut back: Values = (0..size).map(|rank| Store::new(Shape::Dense, counts[rank])).collect();
+                run(size, &selection, 4, |call| {
+                    let receive = Some(back[call.team.rank].buffer(counts[call.team.rank]));
+                    let send = (call.team.rank == root).then(|| all.varying(&counts, &places));
+                    scatterv(call, &Scatter { root, send, receive }).unwrap()
+                });
+                (0..size).for_each(|rank| back[rank].assert_values(0, counts[rank], rank, 0, &what));
+            }
+        }
+    }
+}
+
+#[test]
+fn scatter_distributes_in_the_order_of_ranks() {
+    for selection in selections(Collective::Scatter) {
+        for &size in RANKS {
+            for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
+                for &count in COUNTS {
+                    let mut all = Store::<i64>::filled(Shape::Dense, count * size as i64, 9);
+                    let mut own: Values = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
+                    run(size, &selection, count as u64, |call| {
+                        let rank = call.team.rank;
+                        let receive = (rank != root || !in_place).then(|| own[rank].buffer(count));
+                        let send = (rank == root).then(|| all.blocks(count));
+                        scatter(call, &Scatter { root, send, receive }).unwrap()
+                    });
+                    let what = (&selection, size, root, count, in_place);
+                    for rank in (0..size).filter(|&rank| rank != root || !in_place) {
+                        own[rank].assert_values(0, count, 9, rank as i64 * count, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn allgather_gives_all_to_all() {
+    for selection in selections(Collective::Allgather) {
+        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+            for &count in COUNTS {
+                let total = count * size as i64;
+                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
+                let mut all: Values = (0..size).map(|_| Store::new(Shape::Dense, total)).collect();
+                run(size, &selection, count as u64, |call| {
+                    let rank = call.team.rank;
+                    (0..count).for_each(|i| all[rank].set(rank as i64 * count + i, i64::of(rank, i)));
+                    let own = (!in_place).then(|| send[rank].buffer(count));
+                    allgather(call, &Allgather { send: own, receive: all[rank].blocks(count) }).unwrap()
+                });
+                let what = (&selection, size, count, in_place);
+                for row in &all {
+                    (0..size).for_each(|rank| row.assert_values(rank as i64 * count, count, rank, 0, &what));
+                    assert!(row.is_untouched(total));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn allgatherv_respects_displacements() {
+    for selection in selections(Collective::Allgatherv) {
+        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+            for &count in COUNTS {
+                let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 1, count)).collect();
+                let (places, total) = reversed(&counts);
+                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, counts[rank], rank)).collect();
+                let mut all: Values = (0..size).map(|_| Store::new(Shape::Dense, total)).collect();
+                run(size, &selection, count as u64, |call| {
+                    let rank = call.team.rank;
+                    if in_place {
+                        (0..counts[rank]).for_each(|i| all[rank].set(places[rank] + i, i64::of(rank, i)));
+                    }
+                    let own = (!in_place).then(|| send[rank].buffer(counts[rank]));
+                    allgather(call, &Allgather { send: own, receive: all[rank].varying(&counts, &places) }).unwrap()
+                });
+                let what = (&selection, size, count, in_place);
+                for row in &all {
+                    for rank in 0..size {
+                        row.assert_values(places[rank], counts[rank], rank, 0, &what);
+                        assert!(row.is_untouched(places[rank] + counts[rank]));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn alltoall_transposes() {
+    for selection in selections(Collective::Alltoall) {
+        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+            for &count in COUNTS {
+                let total = count * size as i64;
+                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, total, rank)).collect();
+                let mut receive: Values = (0..size)
+                    .map(|rank| {
+                        if in_place {
+                            Store::filled(Shape::Dense, total, rank)
+                        } else {
+                            Store::new(Shape::Dense, total)
+                        }
+                    })
+                    .collect();
+                run(size, &selection, count as u64, |call| {
+                    let rank = call.team.rank;
+                    let own = (!in_place).then(|| send[rank].blocks(count));
+                    alltoall(call, &Alltoall { send: own, receive: receive[rank].blocks(count) }).unwrap()
+                });
+                let what = (&selection, size, count, in_place);
+                for (rank, row) in receive.iter().enumerate() {
+                    for from in 0..size {
+                        row.assert_values(from as i64 * count, count, from, rank as i64 * count, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn alltoallv_and_w_respect_counts_of_each_pair() {
+    for selection in selections(Collective::Alltoallv) {
+        for (&size, mixed) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+            for (&count, in_place) in COUNTS.iter().flat_map(|count| [(count, false), (count, true)]) {
+                // In place, both directions of a pair have the same count.
+                let pair = |a: usize, b: usize| {
+                    if in_place { irregular(a.min(b), a.max(b), count) } else { irregular(a, b, count) }
+                };
+                let mut send = Values::new();
+                let mut receive = Values::new();
+                let mut places = Vec::new();
+                for rank in 0..size {
+                    let outgoing: Vec<i64> = (0..size).map(|to| pair(rank, to)).collect();
+                    let incoming: Vec<i64> = (0..size).map(|from| pair(from, rank)).collect();
+                    let (out_places, out_total) = reversed(&outgoing);
+                    let (in_places, in_total) = reversed(&incoming);
+                    send.push(Store::filled(Shape::Dense, out_total, rank));
+                    receive.push(if in_place {
+                        Store::filled(Shape::Dense, in_total, rank)
+                    } else {
+                        Store::new(Shape::Dense, in_total)
+                    });
+                    places.push((outgoing, out_places, incoming, in_places));
+                }
+                run(size, &selection, count as u64, |call| {
+                    let rank = call.team.rank;
+                    let (outgoing, out_places, incoming, in_places) = &places[rank];
+                    let blocks = if mixed { Store::mixed } else { Store::varying };
+                    let own = (!in_place).then(|| blocks(&mut send[rank], outgoing, out_places));
+                    alltoall(call, &Alltoall { send: own, receive: blocks(&mut receive[rank], incoming, in_places) })
+                        .unwrap()
+                });
+                let what = (&selection, size, count, mixed, in_place);
+                for rank in 0..size {
+                    for from in 0..size {
+                        let (_, out_places, _, _) = &places[from];
+                        let (_, _, incoming, in_places) = &places[rank];
+                        receive[rank].assert_values(in_places[from], incoming[from], from, out_places[rank], &what);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Reductions: commutative and not, in place and not, against combining in the order of ranks.
+
+use super::store::reducer;
+use super::{COUNTS, Matrix, RANKS, Sample, Shape, Store, execute, roots, selections, team};
+use crate::Call;
+use crate::allreduce::allreduce;
+use crate::plan::Plan;
+use crate::reduce::{Operand, reduce};
+use crate::reduce_scatter::reduce_scatter;
+use crate::scan::{exscan, scan};
+use crate::select::{Collective, Selection};
+
+/// The vectors of one call: what each rank gives and gets.
+struct Vectors<T> {
+    send: Vec<Store<T>>,
+    receive: Vec<Store<T>>,
+    in_place: bool,
+    count: i64,
+}
+
+impl<T: Sample> Vectors<T> {
+    fn new(shape: Shape, size: usize, count: i64, in_place: bool) -> Vectors<T> {
+        let send = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
+        let receive = (0..size)
+            .map(|rank| if in_place { Store::filled(shape, count, rank) } else { Store::new(shape, count) })
+            .collect();
+        Vectors { send, receive, in_place, count }
+    }
+
+    fn operand(&mut self, rank: usize, in_place: bool) -> Operand {
+        let element = self.send[rank].element();
+        let send = (!in_place).then(|| self.send[rank].pointer());
+        Operand { send, count: self.count, reducer: reducer::<T>(&element), element }
+    }
+
+    /// Builds and executes; `build` gets the call, the operand and the receive pointer.
+    fn run(&mut self, selection: &Selection, mut build: impl FnMut(&Call, &Operand, *mut u8) -> Plan) {
+        let size = self.send.len();
+        let mut plans = Vec::new();
+        for rank in 0..size {
+            let operand = self.operand(rank, self.in_place);
+            let receive = self.receive[rank].pointer();
+            plans.push(build(&Call { team: &team(rank, size), selection }, &operand, receive));
+        }
+        execute(plans, self.count as u64 + 11);
+    }
+}
+
+/// Element `index` combined over the ranks `0..end`.
+fn combined<T: Sample>(end: usize, index: i64) -> T {
+    (1..end).fold(T::of(0, index), |sum, rank| T::combine(sum, T::of(rank, index)))
+}
+
+fn cases() -> impl Iterator<Item = (usize, i64, bool)> {
+    RANKS.iter().flat_map(|&size| COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)]))
+}
+
+fn check_reduce<T: Sample>(shape: Shape) {
+    for selection in selections(Collective::Reduce) {
+        for (size, count, in_place) in cases() {
+            for root in roots(size) {
+                let mut vectors = Vectors::<T>::new(shape, size, count, false);
+                vectors.receive[root] =
+                    if in_place { Store::filled(shape, count, root) } else { Store::new(shape, count) };
+                let mut plans = Vec::new();
+                for rank in 0..size {
+                    let operand = vectors.operand(rank, in_place && rank == root);
+                    let receive = vectors.receive[rank].pointer();
+                    let call = Call { team: &team(rank, size), selection: &selection };
+                    plans.push(reduce(&call, root, &operand, receive).unwrap());
+                }
+                execute(plans, count as u64);
+                for index in 0..count {
+                    let got = vectors.receive[root].get(index);
+                    assert_eq!(got, combined(size, index), "{selection:?} {size} ranks root {root} {count} {in_place}");
+                    let other = (root + 1) % size;
+                    assert!(other == root || vectors.receive[other].is_untouched(index));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reduce_combines_in_the_order_of_ranks() {
+    check_reduce::<i64>(Shape::Dense);
+    check_reduce::<Matrix>(Shape::Dense);
+}
+
+fn check_allreduce<T: Sample>(shape: Shape) {
+    for selection in selections(Collective::Allreduce) {
+        for (size, count, in_place) in cases() {
+            let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+            vectors.run(&selection, |call, operand, receive| allreduce(call, operand, receive).unwrap());
+            for (rank, row) in vectors.receive.iter().enumerate() {
+                for index in 0..count {
+                    let what = (&selection, size, rank, count, in_place);
+                    assert_eq!(row.get(index), combined(size, index), "{what:?}, element {index}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn allreduce_combines_on_all_ranks() {
+    check_allreduce::<i64>(Shape::Dense);
+    check_allreduce::<Matrix>(Shape::Dense);
+}
+
+#[test]
+fn allreduce_gives_all_ranks_the_same_bits() {
+    for selection in selections(Collective::Allreduce) {
+        for size in [3, 7, 16, 48] {
+            let mut bits = Vec::new();
+            for _ in 0..2 {
+                let mut vectors = Vectors::<f64>::new(Shape::Dense, size, 21, false);
+                vectors.run(&selection, |call, operand, receive| allreduce(call, operand, receive).unwrap());
+                bits.extend(
+                    vectors.receive.iter().map(|row| (0..21).map(|i| row.get(i).to_bits()).collect::<Vec<u64>>()),
+                );
+            }
+            assert!(bits.windows(2).all(|pair| pair[0] == pair[1]), "{selection:?} {size}");
+        }
+    }
+}
+
+fn check_reduce_scatter<T: Sample>(shape: Shape) {
+    for selection in selections(Collective::ReduceScatter) {
+        for (size, count, in_place) in cases() {
+            for equal in [false, true] {
+                let counts: Vec<i64> =
+                    (0..size as i64).map(|rank| if equal { count } else { rank * 5 % (count + 1) }).collect();
+                let total = counts.iter().sum();
+                let mut vectors = Vectors::<T>::new(shape, size, total, in_place);
+                vectors
+                    .run(&selection, |call, operand, receive| reduce_scatter(call, operand, &counts, receive).unwrap());
+                let mut first = 0;
+                for (rank, row) in vectors.receive.iter().enumerate() {
+                    for index in 0..counts[rank] {
+                        let what = (&selection, size, rank, count, in_place, equal);
+                        assert_eq!(row.get(index), combined(size, first + index), "{what:?}, element {index}");
+                    }
+                    first += counts[rank];
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reduce_scatter_leaves_each_rank_its_block() {
+    check_reduce_scatter::<i64>(Shape::Dense);
+    check_reduce_scatter::<Matrix>(Shape::Dense);
+}
+
+fn check_scans<T: Sample>(shape: Shape) {
+    let selection = Selection::default();
+    for (size, count, in_place) in cases() {
+        let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+        vectors.run(&selection, |call, operand, receive| scan(call, operand, receive).unwrap());
+        for (rank, row) in vectors.receive.iter().enumerate() {
+            (0..count)
+                .for_each(|i| assert_eq!(row.get(i), combined(rank + 1, i), "scan {size} {rank} {count} {in_place}"));
+        }
+        let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
+        vectors.run(&selection, |call, operand, receive| exscan(call, operand, receive).unwrap());
+        for (rank, row) in vectors.receive.iter().enumerate().skip(1) {
+            (0..count)
+                .for_each(|i| assert_eq!(row.get(i), combined(rank, i), "exscan {size} {rank} {count} {in_place}"));
+        }
+        if !in_place && count > 0 {
+            assert!(vectors.receive[0].is_untouched(0), "exscan leaves rank 0 alone");
+        }
+    }
+}
+
+#[test]
+fn scans_combine_the_ranks_below() {
+    check_scans::<i64>(Shape::Dense);
+    check_scans::<Matrix>(Shape::Dense);
+}
