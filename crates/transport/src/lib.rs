@@ -9,6 +9,16 @@
 
 #![deny(missing_docs)]
 
+mod copy;
+pub mod error;
+pub mod loopback;
+mod regions;
+pub mod shm;
+pub mod wires;
+
+pub use shm::Segment;
+pub use wires::Wires;
+
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 

@@ -1,0 +1,31 @@
+//! Why a wire could not be set up.
+
+use towpath_machine::memory::Shortage;
+
+/// Errors of setting up wires. Running wires answer [`NoResource`](crate::NoResource) or nothing at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The number of ranks of this host does not fit the segment's layout.
+    #[error(
+        "{ranks} ranks on one host are more than the {limit} that the shared-memory segment can hold; spread the job over more hosts."
+    )]
+    TooManyRanks {
+        /// How many were wanted.
+        ranks: usize,
+        /// How many the layout holds.
+        limit: usize,
+    },
+    /// Rank outside the segment.
+    #[error(
+        "local rank {rank} does not exist among {ranks} ranks of this host; the launcher's numbers contradict each other."
+    )]
+    NoSuchRank {
+        /// The rank.
+        rank: usize,
+        /// How many ranks the segment has.
+        ranks: usize,
+    },
+    /// Memory is short.
+    #[error(transparent)]
+    Shortage(#[from] Shortage),
+}

@@ -1,0 +1,63 @@
+//! The area out of which a receiver grants rings: first fit over a sorted list of free ranges, in whole pages.
+
+use super::layout::RING_AREA;
+
+/// Free ranges as (offset, length), sorted, never touching.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    free: Vec<(usize, usize)>,
+}
+
+impl Arena {
+    pub(crate) fn new() -> Arena {
+        Arena { free: vec![(0, RING_AREA)] }
+    }
+
+    /// Takes `bytes` out; `None` when no range is long enough.
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<usize> {
+        let index = self.free.iter().position(|(_, length)| *length >= bytes)?;
+        let (offset, length) = self.free[index];
+        if length == bytes {
+            self.free.remove(index);
+        } else {
+            self.free[index] = (offset + bytes, length - bytes);
+        }
+        Some(offset)
+    }
+
+    /// Gives a range back.
+    pub(crate) fn give(&mut self, offset: usize, bytes: usize) {
+        let index = self.free.partition_point(|(begin, _)| *begin < offset);
+        self.free.insert(index, (offset, bytes));
+        self.join(index);
+        if index > 0 {
+            self.join(index - 1);
+        }
+    }
+
+    /// Joins range `index` with the next one where they touch.
+    fn join(&mut self, index: usize) {
+        if let [first, second, ..] = self.free[index..]
+            && first.0 + first.1 == second.0
+        {
+            self.free[index].1 += second.1;
+            self.free.remove(index + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_given_back_in_any_order_become_one() {
+        let mut arena = Arena::new();
+        let taken: Vec<usize> = (0..4).map(|_| arena.take(RING_AREA / 4).unwrap()).collect();
+        assert_eq!(arena.take(1), None);
+        for index in [2, 0, 3, 1] {
+            arena.give(taken[index], RING_AREA / 4);
+        }
+        assert_eq!(arena.free, [(0, RING_AREA)]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Where the stream of an ordered pair runs, and how it moves: the receiver decides, the sender obeys.
+//!
+//! A stream begins in the header slot. The receiver may at any time *grant* another place (a ring; or the slot again,
+//! which revokes a ring). A grant carries an epoch. The sender writes a *marker* with that epoch as the last entry of
+//! the old place and goes on in the new one; a newer grant replaces one that was not obeyed yet. The receiver reads
+//! the old place up to the marker, then the new one: nothing is drained, order is kept, and a ring is free again as
+//! soon as its marker (or a newer one) is consumed.
+
+use std::collections::VecDeque;
+
+use super::layout::RingPlace;
+
+/// A place for a stream: a ring, or the header slot.
+pub(crate) type Place = Option<RingPlace>;
+
+/// A grant as it travels: epoch and place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grant {
+    pub(crate) epoch: u64,
+    pub(crate) place: Place,
+}
+
+impl Grant {
+    /// As two words and an extra word of a control entry.
+    pub(crate) fn encode(&self) -> ([u64; 2], u64) {
+        let words = match self.place {
+            Some(ring) => [ring.offset, u64::from(ring.lines) | u64::from(ring.bytes) << 32],
+            None => [0, 0],
+        };
+        (words, self.epoch)
+    }
+
+    /// Back from a control entry.
+    pub(crate) fn decode(words: [u64; 2], extra: u64) -> Grant {
+        let lines = words[1] as u32;
+        let ring = RingPlace { offset: words[0], lines, bytes: (words[1] >> 32) as u32 };
+        Grant { epoch: extra, place: (lines > 0).then_some(ring) }
+    }
+}
+
+/// The sender's side: counts sends until the pair is hot, and keeps the grant that is to be obeyed.
+#[derive(Debug)]
+pub(crate) struct Obedience {
+    sends: u32,
+    ask_at: u32,
+    asked: bool,
+    pending: Option<Grant>,
+}
+
+impl Obedience {
+    /// Asks after `hot_sends` sends; 0 never asks.
+    pub(crate) fn new(hot_sends: u32) -> Obedience {
+        Obedience { sends: 0, ask_at: hot_sends, asked: hot_sends == 0, pending: None }
+    }
+
+    /// Counts a message through the slot; true when it shall carry the question for a ring.
+    #[inline]
+    pub(crate) fn count(&mut self) -> bool {
+        self.sends = self.sends.saturating_add(1);
+        let ask = !self.asked && self.sends >= self.ask_at;
+        self.asked |= ask;
+        ask
+    }
+
+    /// The receiver has granted a place.
+    pub(crate) fn granted(&mut self, grant: Grant) {
+        self.pending = Some(grant);
+    }
+
+    /// The receiver has no ring now: asks again after sixteen times as many sends.
+    pub(crate) fn refused(&mut self) {
+        self.ask_at = self.sends.saturating_mul(16);
+        self.asked = false;
+    }
+
+    /// The grant to obey next.
+    pub(crate) fn pending(&self) -> Option<Grant> {
+        self.pending
+    }
+
+    /// The marker is written. Back in the slot, the pair may become hot again.
+    pub(crate) fn obeyed(&mut self) {
+        if self.pending.take().is_some_and(|grant| grant.place.is_none()) {
+            self.refused();
+        }
+    }
+}
+
+/// The receiver's side: where the stream runs now and which grants are out.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    current: Place,
+    epoch: u64,
+    out: VecDeque<Grant>,
+}
+
+/// What a consumed marker means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Where the stream goes on.
+    pub(crate) to: Place,
+    /// Rings that nobody writes any more.
+    pub(crate) freed: Vec<RingPlace>,
+}
+
+impl Decision {
+    /// True when the stream is in the slot and no grant is out.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.current.is_none() && self.out.is_empty()
+    }
+
+    /// Grants a place: the answer is to be sent to the stream's sender.
+    pub(crate) fn grant(&mut self, place: Place) -> Grant {
+        self.epoch += 1;
+        let grant = Grant { epoch: self.epoch, place };
+        self.out.push_back(grant);
+        grant
+    }
+
+    /// A marker was consumed: the stream goes on where the grant with its epoch says.
+    ///
+    /// # Panics
+    /// When no such grant is out: the sender wrote a marker that it was never asked for.
+    pub(crate) fn marker(&mut self, epoch: u64) -> Moved {
+        let mut freed: Vec<RingPlace> = self.current.take().into_iter().collect();
+        loop {
+            let grant = self.out.pop_front().expect("a switch marker without a grant");
+            if grant.epoch == epoch {
+                self.current = grant.place;
+                return Moved { to: grant.place, freed };
+            }
+            freed.extend(grant.place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(offset: u64) -> Place {
+        Some(RingPlace { offset, lines: 64, bytes: 4096 })
+    }
+
+    #[test]
+    fn a_grant_survives_its_journey() {
+        for place in [ring(4096), None] {
+            let grant = Grant { epoch: 7, place };
+            let (words, extra) = grant.encode();
+            assert_eq!(Grant::decode(words, extra), grant);
+        }
+    }
+
+    #[test]
+    fn asks_once_when_hot_and_later_after_a_refusal() {
+        let mut side = Obedience::new(4);
+        let asked: Vec<u32> = (1..=10).filter(|_| side.count()).collect();
+        assert_eq!(asked, [4]);
+        side.refused();
+        assert!((11..160).all(|_| !side.count()));
+        assert!(side.count());
+    }
+
+    #[test]
+    fn a_newer_grant_replaces_one_that_was_not_obeyed() {
+        let (mut receiver, mut sender) = (Decision::default(), Obedience::new(1));
+        sender.granted(receiver.grant(ring(1)));
+        sender.granted(receiver.grant(ring(2)));
+        assert!(!receiver.is_cold());
+        let epoch = sender.pending().unwrap().epoch;
+        sender.obeyed();
+        let moved = receiver.marker(epoch);
+        assert_eq!(moved, Moved { to: ring(2), freed: vec![ring(1).unwrap()] });
+        sender.granted(receiver.grant(None));
+        let epoch = sender.pending().unwrap().epoch;
+        assert_eq!(receiver.marker(epoch), Moved { to: None, freed: vec![ring(2).unwrap()] });
+        assert!(receiver.is_cold());
+    }
+}

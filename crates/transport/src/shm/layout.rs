@@ -1,0 +1,151 @@
+//! Where everything lies in the shared segment, as offsets computed alike by all ranks of a host.
+//!
+//! Behind the control pages: the table of header slots, one line per ordered pair, grouped by receiver; then one arena
+//! per rank with its outgoing cells, its bulk windows, and the area out of which it grants rings to its senders.
+//! The file is sparse: only what is touched exists.
+
+use towpath_base::control::{PAGE, behind_control_pages};
+
+/// Bytes of a cache line; unit of slots, ring lines and counters.
+pub const LINE: usize = 64;
+/// Most ranks on one host: bits of the door-bell.
+pub const RANK_LIMIT: usize = 2048;
+/// Outgoing cells of a rank.
+pub const CELLS: usize = 16;
+/// Bytes of a cell: largest copied message to a peer without a ring.
+pub const CELL_BYTES: usize = 4096;
+/// Bulk windows of a receiver: pulls that can be under way at once.
+pub const WINDOWS: usize = 4;
+/// Chunks of a bulk window.
+pub const CHUNKS: usize = 8;
+/// Bytes of a chunk.
+pub const CHUNK_BYTES: usize = 16 * 1024;
+/// Bytes out of which a receiver grants rings.
+pub const RING_AREA: usize = 4 << 20;
+
+/// Bytes of the two counter lines of a window (the sender's, the receiver's).
+pub const WINDOW_LINES: usize = 2 * LINE;
+
+const CELLS_AT: usize = 0;
+const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
+const CHUNKS_AT: usize = WINDOW_LINES_AT + PAGE;
+const RINGS_AT: usize = CHUNKS_AT + WINDOWS * CHUNKS * CHUNK_BYTES;
+const ARENA: usize = RINGS_AT + RING_AREA;
+
+/// The layout of a host with so many ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    ranks: usize,
+    slots_at: usize,
+    arenas_at: usize,
+}
+
+impl Layout {
+    /// The layout for `ranks` ranks.
+    pub fn new(ranks: usize) -> Layout {
+        let slots_at = behind_control_pages(ranks);
+        let arenas_at = (slots_at + ranks * Layout::row_bytes(ranks)).next_multiple_of(PAGE);
+        Layout { ranks, slots_at, arenas_at }
+    }
+
+    /// Bytes of one receiver's row of slots.
+    pub fn row_bytes(ranks: usize) -> usize {
+        ranks * LINE
+    }
+
+    /// Length of the whole segment in bytes.
+    pub fn length(&self) -> usize {
+        self.arenas_at + self.ranks * ARENA
+    }
+
+    /// The header slot of an ordered pair.
+    pub fn slot(&self, receiver: usize, sender: usize) -> usize {
+        self.slots_at + receiver * Layout::row_bytes(self.ranks) + sender * LINE
+    }
+
+    fn arena(&self, rank: usize) -> usize {
+        self.arenas_at + rank * ARENA
+    }
+
+    /// A cell of a sender.
+    pub fn cell(&self, sender: usize, cell: usize) -> usize {
+        self.arena(sender) + CELLS_AT + cell * CELL_BYTES
+    }
+
+    /// The sender's counter line of a receiver's window; the receiver's line follows.
+    pub fn window(&self, receiver: usize, window: usize) -> usize {
+        self.arena(receiver) + WINDOW_LINES_AT + window * WINDOW_LINES
+    }
+
+    /// A chunk of a receiver's window.
+    pub fn chunk(&self, receiver: usize, window: usize, chunk: usize) -> usize {
+        self.arena(receiver) + CHUNKS_AT + (window * CHUNKS + chunk) * CHUNK_BYTES
+    }
+
+    /// First byte of a receiver's ring area ([`RING_AREA`] bytes).
+    pub fn ring_area(&self, receiver: usize) -> usize {
+        self.arena(receiver) + RINGS_AT
+    }
+}
+
+/// A ring in the segment: one progress line, then the header lines, then the payload bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingPlace {
+    /// Offset of the progress line in the segment.
+    pub offset: u64,
+    /// Header lines, a power of two.
+    pub lines: u32,
+    /// Payload bytes, a multiple of [`LINE`].
+    pub bytes: u32,
+}
+
+impl RingPlace {
+    /// Bytes that a ring of this shape takes, in whole pages.
+    pub fn total_bytes(lines: u32, bytes: u32) -> usize {
+        (LINE + lines as usize * LINE + bytes as usize).next_multiple_of(PAGE)
+    }
+
+    /// Offset of the first header line.
+    pub fn lines_at(&self) -> usize {
+        self.offset as usize + LINE
+    }
+
+    /// Offset of the first payload byte.
+    pub fn payload_at(&self) -> usize {
+        self.lines_at() + self.lines as usize * LINE
+    }
+
+    /// Largest copied message: a quarter, so that several are under way.
+    pub fn copied_limit(&self) -> usize {
+        (self.bytes as usize / 4).max(CELL_BYTES.min(self.bytes as usize / 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_without_overlap() {
+        for ranks in [1, 2, 3, 48, 256, RANK_LIMIT] {
+            let layout = Layout::new(ranks);
+            let last = ranks - 1;
+            assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
+            assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
+            assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window(0, 0));
+            assert!(layout.window(0, WINDOWS - 1) + WINDOW_LINES <= layout.chunk(0, 0, 0));
+            assert!(layout.chunk(0, WINDOWS - 1, CHUNKS - 1) + CHUNK_BYTES <= layout.ring_area(0));
+            assert_eq!(layout.ring_area(last) + RING_AREA, layout.length());
+            assert_eq!(layout.slot(last, last) % LINE, 0);
+            assert_eq!(layout.cell(last, 0) % PAGE, 0);
+            assert_eq!(layout.ring_area(last) % PAGE, 0);
+        }
+    }
+
+    #[test]
+    fn a_ring_takes_what_its_parts_take() {
+        let place = RingPlace { offset: 0, lines: 64, bytes: 16384 };
+        assert!(place.payload_at() + 16384 <= RingPlace::total_bytes(64, 16384));
+        assert_eq!(place.copied_limit(), 4096);
+    }
+}

@@ -1,0 +1,315 @@
+//! Messages between the processes of one host, through one shared segment.
+//!
+//! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot (`slot`) and moves
+//! to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`). Where a payload lies (in the line, in a
+//! cell of the sender, in the ring) is a field of the entry. Large messages run through windows (`bulk`). Every
+//! structure has one writer at a time, so a process that dies never blocks others.
+
+mod arena;
+mod bulk;
+mod cells;
+mod entry;
+mod grant;
+pub mod layout;
+mod receive;
+mod ring;
+mod segment;
+mod send;
+mod slot;
+
+pub use segment::Segment;
+
+use std::collections::VecDeque;
+
+use towpath_base::config;
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::MappedWords;
+use towpath_base::transfer::{Source, Target};
+
+use crate::regions::{Published, Regions};
+use crate::{RegionKey, Sink};
+use arena::Arena;
+use bulk::{Advance, Begun, Push, Wanted, Windows};
+use cells::Cells;
+use entry::{Control, Kind};
+use layout::{CELL_BYTES, LINE, RingPlace};
+use receive::Incoming;
+use ring::RingReceiver;
+use send::Outgoing;
+
+/// Smallest payload of a ring: its messages may be as long as those through a cell.
+const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
+
+/// What can be tuned; every rank may have its own values.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Sends through the slot after which a sender asks for a ring; 0: never.
+    pub hot_sends: u32,
+    /// Payload bytes of the rings that this rank grants.
+    pub ring_bytes: u32,
+    /// Header lines of those rings, a power of two.
+    pub ring_lines: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let bounded = |name, low, high| config::number(name).unwrap_or(low).clamp(low, high) as u32;
+        Settings {
+            hot_sends: bounded("TOWPATH_HOT_SENDS", 0, u64::from(u32::MAX)),
+            ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
+            ring_lines: 64,
+        }
+    }
+}
+
+/// A ring that this process reads.
+struct HotRing {
+    from: u32,
+    receiver: RingReceiver<MappedWords>,
+    lines: *const u8,
+}
+
+/// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by [`PeerIndex`] to
+/// the [`Sink`].
+pub struct Shm {
+    segment: Segment,
+    own: usize,
+    settings: Settings,
+    peers: Vec<PeerIndex>,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    /// Rings to look at, one per sender whose stream runs through one.
+    hot: Vec<HotRing>,
+    /// Peers with control entries that did not fit, or with a marker to write.
+    attention: Vec<u32>,
+    arena: Arena,
+    cells: Cells,
+    regions: Regions,
+    pushes: Vec<Push>,
+    windows: Windows,
+    /// Pulls of length 0, to be reported.
+    finished: Vec<u64>,
+    /// Peers found dead, to be reported.
+    dead: VecDeque<u32>,
+}
+
+// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used under the lock of
+// its lane.
+unsafe impl Send for Shm {}
+
+impl Shm {
+    /// The wire of one rank. `peers[i]` is this process's name for local rank i.
+    ///
+    /// # Panics
+    /// When there are not as many peers as the segment has ranks.
+    pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
+        let own = segment.own_rank();
+        assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
+        let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
+        let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
+        Shm {
+            segment,
+            own,
+            settings,
+            peers,
+            outgoing,
+            incoming,
+            hot: Vec::new(),
+            attention: Vec::new(),
+            arena: Arena::new(),
+            cells: Cells::new(),
+            regions: Regions::default(),
+            pushes: Vec::new(),
+            windows: Windows::new(),
+            finished: Vec::new(),
+            dead: VecDeque::new(),
+        }
+    }
+
+    /// The segment below.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// As [`crate::Wire::publish`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
+        self.regions.publish(Published { to: to as u32, token, source })
+    }
+
+    /// As [`crate::Wire::withdraw`].
+    pub fn withdraw(&mut self, key: RegionKey) -> bool {
+        self.regions.take(key.0[0]).is_some()
+    }
+
+    /// As [`crate::Wire::pull`], from a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
+        if self.outgoing[from].lost {
+            return;
+        }
+        if target.length() == 0 {
+            self.post_control(from, Control { kind: Kind::Release, words: [key.0[0], 0], extra: 0 });
+            self.finished.push(token);
+            return;
+        }
+        self.windows.waiting.push_back(Wanted { from: from as u32, key: key.0[0], token, target });
+        self.begin_pulls();
+    }
+
+    /// As [`crate::Wire::progress`].
+    #[inline]
+    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = self.receive(sink);
+        if !self.windows.running.is_empty() {
+            moved |= self.step_pulls(sink);
+        }
+        if !self.pushes.is_empty() {
+            moved |= self.step_pushes(sink);
+        }
+        if !(self.attention.is_empty() && self.finished.is_empty() && self.dead.is_empty()) {
+            moved |= self.settle_all(sink);
+        }
+        moved
+    }
+
+    /// As [`crate::Wire::busy`].
+    pub fn busy(&self) -> bool {
+        !(self.regions.is_empty()
+            && self.pushes.is_empty()
+            && self.windows.running.is_empty()
+            && self.windows.waiting.is_empty()
+            && self.finished.is_empty()
+            && self.outgoing.iter().all(|out| out.backlog.is_empty()))
+    }
+
+    /// The process behind a local rank is gone: its transfers end here and [`Sink::lost`] reports it. Regions
+    /// published to it are released; pulls from it are dropped without a report.
+    pub fn mark_lost(&mut self, rank: usize) {
+        if !self.outgoing[rank].lost {
+            self.outgoing[rank].lost = true;
+            self.outgoing[rank].detour = true;
+            self.dead.push_back(rank as u32);
+        }
+    }
+
+    fn begin_pulls(&mut self) {
+        while let Some(Begun { from, key, length, window, start }) = self.windows.begin(&self.segment) {
+            let extra = window as u64 | u64::from(start) << 32;
+            self.post_control(from as usize, Control { kind: Kind::Pull, words: [key, length], extra });
+        }
+    }
+
+    #[inline(never)]
+    fn step_pulls(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.windows.running.len() {
+            let pull = &mut self.windows.running[index];
+            let advance = pull.step(&self.segment);
+            if advance != Advance::Nothing {
+                self.outgoing[pull.from as usize].notify();
+                moved = true;
+            }
+            if advance == Advance::Done {
+                let pull = self.windows.end(index);
+                sink.pulled(pull.token);
+                self.begin_pulls();
+            } else {
+                index += 1;
+            }
+        }
+        moved
+    }
+
+    #[inline(never)]
+    fn step_pushes(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.pushes.len() {
+            let push = &mut self.pushes[index];
+            let advance = push.step(&self.segment);
+            if advance != Advance::Nothing {
+                self.outgoing[push.to as usize].notify();
+                moved = true;
+            }
+            if advance == Advance::Done {
+                if let Some(token) = self.pushes.swap_remove(index).token {
+                    sink.released(token);
+                }
+            } else {
+                index += 1;
+            }
+        }
+        moved
+    }
+
+    /// What is seldom there: control entries that wait for room, empty pulls, dead peers.
+    #[cold]
+    fn settle_all(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = !self.finished.is_empty();
+        for token in self.finished.drain(..) {
+            sink.pulled(token);
+        }
+        for peer in std::mem::take(&mut self.attention) {
+            let (settled, some) = self.settle(peer as usize);
+            moved |= some;
+            if !settled {
+                self.attention.push(peer);
+            }
+        }
+        while let Some(rank) = self.dead.pop_front() {
+            self.bury(rank, sink);
+            moved = true;
+        }
+        moved
+    }
+
+    fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
+        for region in self.regions.take_all_of(rank) {
+            sink.released(region.token);
+        }
+        let mut index = 0;
+        while index < self.pushes.len() {
+            if self.pushes[index].to == rank {
+                if let Some(token) = self.pushes.swap_remove(index).token {
+                    sink.released(token);
+                }
+            } else {
+                index += 1;
+            }
+        }
+        self.windows.waiting.retain(|wanted| wanted.from != rank);
+        while let Some(index) = self.windows.running.iter().position(|pull| pull.from == rank) {
+            self.windows.end(index);
+        }
+        self.begin_pulls();
+        sink.lost(self.peers[rank as usize]);
+    }
+
+    /// Takes a ring out of the arena and prepares it; `None` when there is no room or no page.
+    fn make_ring(&mut self) -> Option<RingPlace> {
+        let (lines, bytes) = (self.settings.ring_lines, self.settings.ring_bytes);
+        let total = RingPlace::total_bytes(lines, bytes);
+        let inside = self.arena.take(total)?;
+        let offset = self.segment.layout().ring_area(self.own) + inside;
+        let place = RingPlace { offset: offset as u64, lines, bytes };
+        let needed = place.payload_at() + place.copied_limit() - offset;
+        if self.segment.populate(offset, needed).is_err() {
+            self.arena.give(inside, total);
+            return None;
+        }
+        // SAFETY: the range was taken out of our own arena, so nobody else uses it; flags of an earlier ring vanish.
+        unsafe { self.segment.at(offset).write_bytes(0, place.payload_at() - offset) };
+        Some(place)
+    }
+
+    fn free_ring(&mut self, place: RingPlace) {
+        let inside = place.offset as usize - self.segment.layout().ring_area(self.own);
+        self.arena.give(inside, RingPlace::total_bytes(place.lines, place.bytes));
+    }
+}

@@ -1,0 +1,202 @@
+//! The receiving half of the wire: looks at hot rings and door-bells, and acts on what the entries say.
+
+use towpath_base::sync::{MappedWords, Ordering};
+use towpath_base::transfer::Source;
+
+use super::bulk::Push;
+use super::entry::{self, ASK, Control, INLINE_AT, Kind};
+use super::grant::{Decision, Grant, Place};
+use super::layout::LINE;
+use super::ring::{LINE_WORDS, RingReceiver};
+use super::segment::Segment;
+use super::slot::SlotReceiver;
+use super::{HotRing, Shm};
+use crate::Sink;
+
+/// Entries taken from one ring before the next one is looked at.
+const BATCH: usize = 32;
+
+/// The stream from one local rank, as its receiver sees it.
+pub(super) struct Incoming {
+    slot: SlotReceiver<MappedWords>,
+    slot_line: *const u8,
+    decision: Decision,
+}
+
+impl Incoming {
+    pub(super) fn new(segment: &Segment, from: usize) -> Incoming {
+        let slot_at = segment.layout().slot(segment.own_rank(), from);
+        Incoming {
+            // SAFETY: the wire holds the segment and drops this before.
+            slot: SlotReceiver::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
+            slot_line: segment.at(slot_at),
+            decision: Decision::default(),
+        }
+    }
+}
+
+/// What is left to do once an entry is consumed.
+enum Taken {
+    /// Nothing; so many payload bytes of the ring are free.
+    Entry(usize),
+    /// The stream moves to the place granted with this epoch.
+    Marker(u64),
+}
+
+impl Shm {
+    /// Takes what has arrived.
+    #[inline]
+    pub(super) fn receive(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.hot.len() {
+            moved |= self.take_from_ring(index, sink);
+            index += 1;
+        }
+        let words = self.peers.len().div_ceil(64);
+        for word in 0..words {
+            if self.segment.own_control().doorbell[word].load(Ordering::Relaxed) != 0 {
+                moved |= self.answer_doorbell(word, sink);
+            }
+        }
+        moved
+    }
+
+    #[inline]
+    fn take_from_ring(&mut self, index: usize, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        for _ in 0..BATCH {
+            let ring = &mut self.hot[index];
+            let Some(line) = ring.receiver.ready() else {
+                ring.receiver.rest();
+                return moved;
+            };
+            moved = true;
+            let from = ring.from as usize;
+            let line = ring.lines.wrapping_add(line * LINE);
+            // SAFETY: the line is full and ours until `advance`.
+            let taken = unsafe { self.take_entry(from, line, sink) };
+            match taken {
+                Taken::Entry(bytes) => self.hot[index].receiver.advance(bytes),
+                Taken::Marker(epoch) => {
+                    self.move_stream(from, epoch);
+                    return true;
+                }
+            }
+        }
+        moved
+    }
+
+    /// Looks at the slots whose bits are set in one word of the door-bell.
+    #[cold]
+    fn answer_doorbell(&mut self, word: usize, sink: &mut impl Sink) -> bool {
+        let mut bits = self.segment.own_control().doorbell[word].swap(0, Ordering::AcqRel);
+        let mut moved = false;
+        while bits != 0 {
+            let from = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            if from < self.peers.len() && self.incoming[from].slot.is_full() {
+                moved = true;
+                let line = self.incoming[from].slot_line;
+                // SAFETY: the slot is full and ours until `advance`.
+                let taken = unsafe { self.take_entry(from, line, sink) };
+                self.incoming[from].slot.advance();
+                if let Taken::Marker(epoch) = taken {
+                    self.move_stream(from, epoch);
+                }
+            }
+        }
+        moved
+    }
+
+    /// Acts on one entry.
+    ///
+    /// # Safety
+    /// `line` must be full and not be given back before this returns.
+    #[inline(always)]
+    unsafe fn take_entry(&mut self, from: usize, line: *const u8, sink: &mut impl Sink) -> Taken {
+        // SAFETY: the caller vouches for the line.
+        let read = unsafe { entry::read(line) };
+        let peer = self.peers[from];
+        if read.bits & ASK != 0 {
+            self.answer_question(from);
+        }
+        if read.kind == Kind::Inline as u8 {
+            sink.arrived(peer, &read.header, line.wrapping_add(INLINE_AT), usize::from(read.inline));
+            return Taken::Entry(0);
+        }
+        if read.kind == Kind::Stored as u8 {
+            // SAFETY: as above.
+            let (offset, length) = unsafe { entry::read_stored(line) };
+            sink.arrived(peer, &read.header, self.segment.at(offset), length);
+            return Taken::Entry(length);
+        }
+        // SAFETY: as above.
+        let extra = unsafe { entry::read_extra(line) };
+        self.obey(from, read.kind, read.header.words, extra, sink)
+    }
+
+    /// Acts on a control entry.
+    #[cold]
+    #[inline(never)]
+    fn obey(&mut self, from: usize, kind: u8, words: [u64; 2], extra: u64, sink: &mut impl Sink) -> Taken {
+        match kind {
+            kind if kind == Kind::Marker as u8 => return Taken::Marker(words[0]),
+            kind if kind == Kind::Grant as u8 => self.granted(from, Grant::decode(words, extra)),
+            kind if kind == Kind::Refuse as u8 => self.refused(from),
+            kind if kind == Kind::Pull as u8 => self.serve(from, words[0], words[1], extra),
+            kind if kind == Kind::Release as u8 => {
+                if let Some(region) = self.regions.take(words[0]) {
+                    sink.released(region.token);
+                }
+            }
+            unknown => panic!("local rank {from} wrote an entry of unknown kind {unknown}: the segment is damaged"),
+        }
+        Taken::Entry(0)
+    }
+
+    /// The peer wants a region in one of its windows. A region that was withdrawn is sent as nothing.
+    fn serve(&mut self, to: usize, key: u64, length: u64, extra: u64) {
+        let nothing = Source::Bytes { pointer: std::ptr::null(), length: 0 };
+        let named = self.regions.take(key).map_or((None, nothing), |region| (Some(region.token), region.source));
+        let (window, start) = (extra as u32 as usize, (extra >> 32) as u32);
+        self.pushes.push(Push::new(&self.segment, to as u32, named, length, window, start));
+    }
+
+    /// The peer asks for a ring for its stream to us.
+    #[cold]
+    #[inline(never)]
+    fn answer_question(&mut self, from: usize) {
+        if !self.incoming[from].decision.is_cold() {
+            return;
+        }
+        match self.make_ring() {
+            Some(place) => self.grant(from, Some(place)),
+            None => self.post_control(from, Control { kind: Kind::Refuse, words: [0, 0], extra: 0 }),
+        }
+    }
+
+    /// Grants a place for the stream from a peer: a ring, or the slot again.
+    fn grant(&mut self, from: usize, place: Place) {
+        let (words, extra) = self.incoming[from].decision.grant(place).encode();
+        self.post_control(from, Control { kind: Kind::Grant, words, extra });
+    }
+
+    /// The old place of a stream is read to its end.
+    fn move_stream(&mut self, from: usize, epoch: u64) {
+        let moved = self.incoming[from].decision.marker(epoch);
+        self.hot.retain(|ring| ring.from as usize != from);
+        for place in moved.freed {
+            self.free_ring(place);
+        }
+        if let Some(place) = moved.to {
+            // SAFETY: the wire holds the segment and drops this before.
+            let (lines, progress) = unsafe {
+                let words = self.segment.words(place.lines_at(), place.lines as usize * LINE_WORDS);
+                (words, self.segment.words(place.offset as usize, 1))
+            };
+            let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes);
+            self.hot.push(HotRing { from: from as u32, receiver, lines: self.segment.at(place.lines_at()) });
+        }
+    }
+}

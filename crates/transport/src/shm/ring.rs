@@ -1,0 +1,306 @@
+//! The ring of a hot pair: many entries under way, payload in a separate row of bytes.
+//!
+//! Flag of a line = its entry's number + 1, so a line of an earlier lap never looks full. The receiver says how far it
+//! is in one word on a line of its own, in batches and when it finds the ring empty. The sender allocates payload
+//! first-in first-out, knows alone where it lies, and starts again at 0 whenever everything is consumed: only what is
+//! under way is touched. No read-modify-write, no fence, no system call.
+
+use towpath_base::sync::Words;
+
+use super::layout::LINE;
+
+/// Words of a line.
+pub(crate) const LINE_WORDS: usize = LINE / 4;
+
+/// Where the next entry goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Index of the header line.
+    pub(crate) line: usize,
+    /// First payload byte, counted from the ring's payload.
+    pub(crate) payload: usize,
+}
+
+/// The sender's end.
+pub(crate) struct RingSender<W> {
+    lines: W,
+    progress: W,
+    mask: u32,
+    next: u32,
+    consumed: u32,
+    payload: PayloadRow,
+}
+
+impl<W: Words> RingSender<W> {
+    /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of payload are provided.
+    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingSender<W> {
+        assert!(count.is_power_of_two(), "a ring has a power of two of lines");
+        let payload = PayloadRow::new(count, bytes, touched);
+        RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
+    }
+
+    /// A line, and `bytes` of payload (0: none); `None` when the receiver has to consume something first.
+    #[inline]
+    pub(crate) fn claim(&mut self, bytes: usize) -> Option<Claim> {
+        if self.next.wrapping_sub(self.consumed) > self.mask {
+            self.look();
+            if self.next.wrapping_sub(self.consumed) > self.mask {
+                return None;
+            }
+        }
+        let line = (self.next & self.mask) as usize;
+        if bytes == 0 {
+            return Some(Claim { line, payload: 0 });
+        }
+        let bytes = (bytes as u32).next_multiple_of(LINE as u32);
+        let payload = match self.payload.place(bytes) {
+            // Before fresh pages are touched, see whether used ones are free again.
+            Some(offset) if offset + bytes <= self.payload.touched => offset,
+            first => {
+                self.look();
+                self.payload.place(bytes).or(first)?
+            }
+        };
+        self.payload.take(payload, bytes);
+        Some(Claim { line, payload: payload as usize })
+    }
+
+    /// Hands the claimed line, filled but for the flag, to the receiver.
+    #[inline]
+    pub(crate) fn commit(&mut self) {
+        let line = self.next & self.mask;
+        self.payload.ends[line as usize] = self.payload.head;
+        self.next = self.next.wrapping_add(1);
+        self.lines.store_release(line as usize * LINE_WORDS, self.next);
+    }
+
+    /// Payload bytes `from..to` that the claims made so far reach beyond what was provided, and forgets about them.
+    #[inline]
+    pub(crate) fn grown(&mut self) -> Option<(usize, usize)> {
+        let (from, to) = (self.payload.touched, self.payload.reached);
+        (to > from).then(|| {
+            self.payload.touched = to;
+            (from as usize, to as usize)
+        })
+    }
+
+    /// Fresh payload cannot be provided: gives the claim back and stays below `limit` from now on.
+    pub(crate) fn shrink(&mut self, limit: usize) {
+        self.payload.give_back(limit as u32);
+    }
+
+    fn look(&mut self) {
+        let consumed = self.progress.load_acquire(0);
+        if consumed != self.consumed {
+            self.consumed = consumed;
+            self.payload.consumed(consumed.wrapping_sub(1) & self.mask, consumed == self.next);
+        }
+    }
+}
+
+/// First-in first-out allocation of payload bytes, private to the sender.
+struct PayloadRow {
+    size: u32,
+    /// Next free byte.
+    head: u32,
+    /// Oldest byte in use. Where head < tail the bytes in use wrap around.
+    tail: u32,
+    /// Head before the claim that is not committed yet.
+    before: u32,
+    /// Highest byte that claims have reached.
+    reached: u32,
+    /// Highest byte whose page is provided.
+    touched: u32,
+    /// Head behind each line's entry.
+    ends: Box<[u32]>,
+}
+
+impl PayloadRow {
+    fn new(lines: u32, size: u32, touched: u32) -> PayloadRow {
+        let ends = vec![0; lines as usize].into_boxed_slice();
+        PayloadRow { size, head: 0, tail: 0, before: 0, reached: 0, touched, ends }
+    }
+
+    /// Where `bytes` in a row are free.
+    #[inline]
+    fn place(&self, bytes: u32) -> Option<u32> {
+        if self.head >= self.tail {
+            if self.head + bytes <= self.size {
+                return Some(self.head);
+            }
+            return (bytes < self.tail).then_some(0);
+        }
+        (self.head + bytes < self.tail).then_some(self.head)
+    }
+
+    #[inline]
+    fn take(&mut self, offset: u32, bytes: u32) {
+        self.before = self.head;
+        self.head = offset + bytes;
+        self.reached = self.reached.max(self.head);
+    }
+
+    fn give_back(&mut self, limit: u32) {
+        self.head = self.before;
+        self.size = limit;
+        self.reached = self.reached.min(limit);
+    }
+
+    fn consumed(&mut self, last_line: u32, everything: bool) {
+        if everything {
+            self.head = 0;
+            self.tail = 0;
+        } else {
+            self.tail = self.ends[last_line as usize];
+        }
+    }
+}
+
+/// The receiver's end.
+pub(crate) struct RingReceiver<W> {
+    lines: W,
+    progress: W,
+    mask: u32,
+    next: u32,
+    published: u32,
+    bytes: u32,
+    bytes_per_publication: u32,
+}
+
+impl<W: Words> RingReceiver<W> {
+    /// As [`RingSender::new`].
+    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32) -> RingReceiver<W> {
+        let bytes_per_publication = bytes / 4;
+        RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
+    }
+
+    /// Index of the line of the next entry, when it has arrived.
+    #[inline]
+    pub(crate) fn ready(&self) -> Option<usize> {
+        let line = (self.next & self.mask) as usize;
+        (self.lines.load_acquire(line * LINE_WORDS) == self.next.wrapping_add(1)).then_some(line)
+    }
+
+    /// The entry is consumed, with so many bytes of payload.
+    #[inline]
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.next = self.next.wrapping_add(1);
+        self.bytes += bytes as u32;
+        if self.next.wrapping_sub(self.published) > self.mask / 2 || self.bytes >= self.bytes_per_publication {
+            self.publish();
+        }
+    }
+
+    /// Nothing more has arrived: tells the sender how far everything is consumed.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        if self.published != self.next {
+            self.publish();
+        }
+    }
+
+    fn publish(&mut self) {
+        self.published = self.next;
+        self.bytes = 0;
+        self.progress.store_release(0, self.next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+    use towpath_base::sync::{AtomicU32, Ordering};
+
+    #[derive(Clone)]
+    struct Private(Rc<[AtomicU32]>);
+
+    impl Private {
+        fn new(words: usize) -> Private {
+            Private((0..words).map(|_| AtomicU32::new(0)).collect())
+        }
+    }
+
+    impl Words for Private {
+        fn load_acquire(&self, index: usize) -> u32 {
+            self.0[index].load(Ordering::Acquire)
+        }
+        fn load_relaxed(&self, index: usize) -> u32 {
+            self.0[index].load(Ordering::Relaxed)
+        }
+        fn store_release(&self, index: usize, value: u32) {
+            self.0[index].store(value, Ordering::Release);
+        }
+    }
+
+    fn pair(lines: u32, bytes: u32) -> (RingSender<Private>, RingReceiver<Private>) {
+        let (words, progress) = (Private::new(lines as usize * LINE_WORDS), Private::new(1));
+        let sender = RingSender::new(words.clone(), progress.clone(), lines, bytes, bytes);
+        (sender, RingReceiver::new(words, progress, lines, bytes))
+    }
+
+    #[test]
+    fn a_full_ring_refuses_until_the_receiver_rests() {
+        let (mut sender, mut receiver) = pair(4, 256);
+        for _ in 0..4 {
+            sender.claim(0).unwrap();
+            sender.commit();
+        }
+        assert_eq!(sender.claim(0), None);
+        assert_eq!(receiver.ready(), Some(0));
+        receiver.advance(0);
+        receiver.rest();
+        assert_eq!(sender.claim(0).unwrap().line, 0);
+    }
+
+    #[test]
+    fn payload_starts_again_at_zero_when_all_is_consumed() {
+        let (mut sender, mut receiver) = pair(8, 1024);
+        assert_eq!(sender.claim(700).unwrap().payload, 0);
+        sender.commit();
+        assert_eq!(sender.claim(700), None);
+        receiver.ready().unwrap();
+        receiver.advance(700);
+        receiver.rest();
+        assert_eq!(sender.claim(700).unwrap().payload, 0);
+    }
+
+    /// Random traffic against a list of what is in flight: payloads never overlap, order and count are kept.
+    #[test]
+    fn payloads_in_flight_never_overlap() {
+        let mut random = 0x9E37_79B9_7F4A_7C15u64;
+        let mut below = move |limit: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % limit
+        };
+        for (lines, bytes) in [(2, 128), (4, 1024), (64, 4096)] {
+            let (mut sender, mut receiver) = pair(lines, bytes);
+            let mut flight: std::collections::VecDeque<(usize, usize)> = Default::default();
+            let mut refused = 0;
+            for _ in 0..20_000 {
+                if below(2) == 0 {
+                    let length = below(u64::from(bytes / 2) + 1) as usize;
+                    let Some(claim) = sender.claim(length) else {
+                        refused += 1;
+                        continue;
+                    };
+                    sender.commit();
+                    let end = claim.payload + length;
+                    assert!(length == 0 || end <= bytes as usize);
+                    let apart = |(a, b): &(usize, usize)| length == 0 || a == b || end <= *a || *b <= claim.payload;
+                    assert!(flight.iter().all(apart));
+                    flight.push_back((claim.payload, if length == 0 { claim.payload } else { end }));
+                } else if receiver.ready().is_some() {
+                    let (begin, end) = flight.pop_front().unwrap();
+                    receiver.advance(end - begin);
+                } else {
+                    assert!(flight.is_empty());
+                    receiver.rest();
+                }
+            }
+            assert!(refused > 100, "the ring was never full");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The sending half of the wire: entries into slots and rings, control entries, and the way from slot to ring.
+
+use std::collections::VecDeque;
+
+use towpath_base::control::ControlPage;
+use towpath_base::sync::{MappedWords, Ordering};
+use towpath_machine::wait;
+
+use super::Shm;
+use super::entry::{self, ASK, Control, INLINE_AT, Kind};
+use super::grant::{Grant, Obedience};
+use super::layout::{CELL_BYTES, CELLS, LINE, RingPlace};
+use super::ring::{LINE_WORDS, RingSender};
+use super::segment::Segment;
+use super::slot::SlotSender;
+use crate::{Header, NoResource, SHORT_BYTES, copy};
+
+/// The ring through which a stream leaves.
+struct OutRing {
+    sender: RingSender<MappedWords>,
+    place: RingPlace,
+    lines: *mut u8,
+}
+
+/// The stream to one local rank, as its sender sees it.
+pub(super) struct Outgoing {
+    /// Set where the stream leaves through a ring.
+    ring: Option<Box<OutRing>>,
+    page: *const ControlPage,
+    slot_line: *mut u8,
+    slot: SlotSender<MappedWords>,
+    limit: u32,
+    /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
+    pub(super) detour: bool,
+    pub(super) lost: bool,
+    obedience: Obedience,
+    /// Control entries that wait for room.
+    pub(super) backlog: VecDeque<Control>,
+}
+
+impl Outgoing {
+    pub(super) fn new(segment: &Segment, to: usize, hot_sends: u32) -> Outgoing {
+        let slot_at = segment.layout().slot(to, segment.own_rank());
+        Outgoing {
+            ring: None,
+            page: segment.control(to),
+            slot_line: segment.at(slot_at),
+            // SAFETY: the wire holds the segment and drops this before.
+            slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
+            limit: CELL_BYTES as u32,
+            detour: false,
+            lost: false,
+            obedience: Obedience::new(hot_sends),
+            backlog: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn page(&self) -> &ControlPage {
+        // SAFETY: the page lies in the segment, which outlives this.
+        unsafe { &*self.page }
+    }
+
+    /// Wakes the peer if it sleeps.
+    #[inline]
+    pub(super) fn notify(&self) {
+        wait::notify(self.page());
+    }
+
+    /// Hands the slot to the peer and rings its door-bell.
+    fn commit_slot(&mut self, own: usize) {
+        self.slot.commit();
+        self.page().doorbell[own / 64].fetch_or(1 << (own % 64), Ordering::AcqRel);
+        self.notify();
+    }
+
+    /// Writes one control entry if there is room.
+    fn try_control(&mut self, own: usize, control: &Control) -> bool {
+        if let Some(ring) = &mut self.ring {
+            let Some(claim) = ring.sender.claim(0) else { return false };
+            // SAFETY: the claimed line is ours until committed.
+            unsafe { entry::write_control(ring.lines.add(claim.line * LINE), control) };
+            ring.sender.commit();
+            self.notify();
+        } else {
+            if !self.slot.is_free() {
+                return false;
+            }
+            // SAFETY: the free slot is ours until committed.
+            unsafe { entry::write_control(self.slot_line, control) };
+            self.commit_slot(own);
+        }
+        true
+    }
+
+    /// Bits of the next entry through the slot.
+    #[inline]
+    fn bits(&mut self) -> u8 {
+        if self.obedience.count() { ASK } else { 0 }
+    }
+}
+
+impl Shm {
+    /// As [`crate::Wire::short`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub unsafe fn short(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.outgoing[to].detour && self.detour(to)? {
+            return Ok(());
+        }
+        let out = &mut self.outgoing[to];
+        if let Some(ring) = &mut out.ring {
+            let claim = ring.sender.claim(0).ok_or(NoResource)?;
+            // SAFETY: the claimed line is ours until committed; the caller vouches for the payload.
+            unsafe {
+                let line = ring.lines.add(claim.line * LINE);
+                entry::write(line, Kind::Inline, 0, length, header);
+                copy::short(payload, line.add(INLINE_AT), length);
+            }
+            ring.sender.commit();
+            out.notify();
+            return Ok(());
+        }
+        if !out.slot.is_free() {
+            return Err(NoResource);
+        }
+        let bits = out.bits();
+        // SAFETY: the free slot is ours until committed; the caller vouches for the payload.
+        unsafe {
+            entry::write(out.slot_line, Kind::Inline, bits, length, header);
+            copy::short(payload, out.slot_line.add(INLINE_AT), length);
+        }
+        out.commit_slot(self.own);
+        Ok(())
+    }
+
+    /// As [`crate::Wire::copied_limit`].
+    #[inline]
+    pub fn copied_limit(&self, to: usize) -> usize {
+        self.outgoing[to].limit as usize
+    }
+
+    /// As [`crate::Wire::copied`], to a local rank.
+    ///
+    /// # Panics
+    /// When `length` is above the limit.
+    #[inline]
+    pub fn copied(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if self.outgoing[to].detour && self.detour(to)? {
+            return Ok(());
+        }
+        let out = &mut self.outgoing[to];
+        assert!(length <= out.limit as usize, "a copied message of {length} bytes is above the limit");
+        let stored = if length > SHORT_BYTES { length } else { 0 };
+        let Some(ring) = &mut out.ring else { return self.copied_by_slot(to, header, length, fill) };
+        let claim = ring.sender.claim(stored).ok_or(NoResource)?;
+        if let Some(grown) = ring.sender.grown() {
+            provide(&self.segment, ring, grown)?;
+        }
+        // SAFETY: the claimed line and payload are ours until committed.
+        unsafe {
+            let line = ring.lines.add(claim.line * LINE);
+            if stored == 0 {
+                entry::write(line, Kind::Inline, 0, length, header);
+                fill(line.add(INLINE_AT));
+            } else {
+                let offset = ring.place.payload_at() + claim.payload;
+                fill(self.segment.at(offset));
+                entry::write(line, Kind::Stored, 0, 0, header);
+                entry::write_stored(line, offset, length);
+            }
+        }
+        ring.sender.commit();
+        out.notify();
+        Ok(())
+    }
+
+    fn copied_by_slot(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if !self.outgoing[to].slot.is_free() {
+            return Err(NoResource);
+        }
+        let cell = if length > SHORT_BYTES { Some(self.take_cell(to)?) } else { None };
+        let out = &mut self.outgoing[to];
+        let bits = out.bits();
+        // SAFETY: the free slot and the cell are ours until committed.
+        unsafe {
+            if let Some(offset) = cell {
+                fill(self.segment.at(offset));
+                entry::write(out.slot_line, Kind::Stored, bits, 0, header);
+                entry::write_stored(out.slot_line, offset, length);
+            } else {
+                entry::write(out.slot_line, Kind::Inline, bits, length, header);
+                fill(out.slot_line.add(INLINE_AT));
+            }
+        }
+        out.commit_slot(self.own);
+        Ok(())
+    }
+
+    /// Offset of a cell whose page is provided.
+    fn take_cell(&mut self, to: usize) -> Result<usize, NoResource> {
+        let outgoing = &self.outgoing;
+        let cell = self.cells.take(to as u32, |peer| outgoing[peer as usize].slot.is_free()).ok_or(NoResource)?;
+        let offset = self.segment.layout().cell(self.own, cell);
+        if cell >= self.cells.provided {
+            debug_assert!(cell < CELLS);
+            if let Err(shortage) = self.segment.populate(offset, CELL_BYTES) {
+                assert!(self.cells.provided > 0, "no message can be sent: {shortage}");
+                self.cells.give(cell);
+                return Err(NoResource);
+            }
+            self.cells.provided = cell + 1;
+        }
+        Ok(offset)
+    }
+
+    /// Settles what stands in the way of the next entry; true when the entry needs not be sent at all (the peer is
+    /// gone, and what is sent to it vanishes).
+    #[cold]
+    fn detour(&mut self, to: usize) -> Result<bool, NoResource> {
+        if self.outgoing[to].lost {
+            return Ok(true);
+        }
+        self.settle(to);
+        if self.outgoing[to].backlog.is_empty() { Ok(false) } else { Err(NoResource) }
+    }
+
+    /// Sends a control entry, now or as soon as there is room.
+    pub(super) fn post_control(&mut self, to: usize, control: Control) {
+        let out = &mut self.outgoing[to];
+        if out.lost || (out.backlog.is_empty() && out.try_control(self.own, &control)) {
+            return;
+        }
+        out.backlog.push_back(control);
+        self.attend(to);
+    }
+
+    /// The peer grants a place for our stream.
+    pub(super) fn granted(&mut self, to: usize, grant: Grant) {
+        self.outgoing[to].obedience.granted(grant);
+        self.attend(to);
+        self.settle(to);
+    }
+
+    /// The peer has no ring for us now.
+    pub(super) fn refused(&mut self, to: usize) {
+        self.outgoing[to].obedience.refused();
+    }
+
+    fn attend(&mut self, to: usize) {
+        let out = &mut self.outgoing[to];
+        if !out.detour {
+            out.detour = true;
+            self.attention.push(to as u32);
+        }
+    }
+
+    /// Writes the marker and the waiting control entries as far as there is room. (Nothing is left, something moved.)
+    pub(super) fn settle(&mut self, to: usize) -> (bool, bool) {
+        let out = &mut self.outgoing[to];
+        if out.lost {
+            out.backlog.clear();
+            return (true, false);
+        }
+        let mut moved = false;
+        if let Some(grant) = out.obedience.pending() {
+            let marker = Control { kind: Kind::Marker, words: [grant.epoch, 0], extra: 0 };
+            if out.try_control(self.own, &marker) {
+                out.obedience.obeyed();
+                out.move_to(&self.segment, grant);
+                moved = true;
+            }
+        }
+        while let Some(control) = out.backlog.front() {
+            let control = *control;
+            if !out.try_control(self.own, &control) {
+                break;
+            }
+            out.backlog.pop_front();
+            moved = true;
+        }
+        let settled = out.backlog.is_empty() && out.obedience.pending().is_none();
+        out.detour = !settled;
+        (settled, moved)
+    }
+}
+
+impl Outgoing {
+    /// The marker is written: the stream goes on in the granted place.
+    fn move_to(&mut self, segment: &Segment, grant: Grant) {
+        self.ring = grant.place.map(|place| {
+            let (lines_at, count) = (place.lines_at(), place.lines);
+            // SAFETY: the wire holds the segment and drops this before.
+            let (lines, progress) = unsafe {
+                let words = segment.words(lines_at, count as usize * LINE_WORDS);
+                (words, segment.words(place.offset as usize, 1))
+            };
+            let touched = place.copied_limit() as u32;
+            let sender = RingSender::new(lines, progress, count, place.bytes, touched);
+            Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
+        });
+        self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;
+    }
+}
+
+/// Provides payload pages that a ring has not used before; where there are none the ring stays as small as it is.
+#[cold]
+fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
+    segment.populate(ring.place.payload_at() + from, to - from).map_err(|_| {
+        ring.sender.shrink(from);
+        NoResource
+    })
+}

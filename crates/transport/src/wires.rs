@@ -1,0 +1,138 @@
+//! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+use crate::loopback::Loopback;
+use crate::shm::{Segment, Settings, Shm};
+use crate::{Header, NoResource, RegionKey, Sink, Wire};
+
+/// How a peer is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    Loopback,
+    Shm { rank: u32 },
+}
+
+/// All wires of a process.
+pub struct Wires {
+    routes: Vec<Route>,
+    loopback: Loopback,
+    shm: Shm,
+}
+
+impl Wires {
+    /// The wires of a job on one host: peer i is local rank i of the segment, and the segment's own rank is this
+    /// process.
+    pub fn single_host(segment: Segment) -> Wires {
+        Wires::with_settings(segment, Settings::default())
+    }
+
+    /// As [`Wires::single_host`] with chosen settings.
+    pub fn with_settings(segment: Segment, settings: Settings) -> Wires {
+        let own = segment.own_rank();
+        let peers: Vec<PeerIndex> = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        let route = |rank: &PeerIndex| if rank.slot() == own { Route::Loopback } else { Route::Shm { rank: rank.0 } };
+        Wires {
+            routes: peers.iter().map(route).collect(),
+            loopback: Loopback::new(PeerIndex(own as u32)),
+            shm: Shm::new(segment, peers, settings),
+        }
+    }
+
+    /// The segment that the processes of this host share.
+    pub fn segment(&self) -> &Segment {
+        self.shm.segment()
+    }
+
+    /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next progress.
+    pub fn mark_lost(&mut self, peer: PeerIndex) {
+        if let Route::Shm { rank } = self.route(peer) {
+            self.shm.mark_lost(rank as usize);
+        }
+    }
+
+    #[inline]
+    fn route(&self, peer: PeerIndex) -> Route {
+        self.routes[peer.slot()]
+    }
+}
+
+impl Wire for Wires {
+    #[inline]
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(to) {
+                Route::Shm { rank } => self.shm.short(rank as usize, header, payload, length),
+                Route::Loopback => self.loopback.short(to, header, payload, length),
+            }
+        }
+    }
+
+    #[inline]
+    fn copied_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied_limit(rank as usize),
+            Route::Loopback => self.loopback.copied_limit(to),
+        }
+    }
+
+    #[inline]
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
+            Route::Loopback => self.loopback.copied(to, header, length, fill),
+        }
+    }
+
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(to) {
+                Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
+                Route::Loopback => self.loopback.publish(to, token, source),
+            }
+        }
+    }
+
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
+        match self.route(to) {
+            Route::Shm { .. } => self.shm.withdraw(key),
+            Route::Loopback => self.loopback.withdraw(to, key),
+        }
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(from) {
+                Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
+                Route::Loopback => self.loopback.pull(from, key, token, target),
+            }
+        }
+    }
+
+    #[inline]
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let by_shm = self.shm.progress(sink);
+        let by_loopback = self.loopback.progress(sink);
+        by_shm | by_loopback
+    }
+
+    fn busy(&self) -> bool {
+        self.shm.busy() || self.loopback.busy()
+    }
+}

@@ -1,0 +1,159 @@
+//! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on shared memory in
+//! one process (one mapping per rank), and under a wrapper that refuses and delays.
+
+mod machine;
+
+use machine::{Machine, Traffic};
+use towpath_transport::shm::Settings;
+use towpath_transport::{SHORT_BYTES, Wire};
+
+fn settings() -> Settings {
+    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 }
+}
+
+/// Every kind of machine that the suite runs on.
+fn machines(ranks: usize) -> Vec<(&'static str, Machine)> {
+    let kinds = [
+        ("rings after 4 sends", settings()),
+        ("never a ring", Settings { hot_sends: 0, ..settings() }),
+        ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }),
+        ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }),
+    ];
+    kinds.into_iter().map(|(name, settings)| (name, Machine::new(ranks, settings))).collect()
+}
+
+#[test]
+fn mixed_sizes_arrive_in_order_and_whole() {
+    for (name, mut machine) in machines(3) {
+        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 20_000, 150_000, 600_000];
+        for round in 0..60 {
+            for from in 0..3 {
+                for to in 0..3 {
+                    machine.send(from, to, lengths[(round * 7 + from + to) % lengths.len()]);
+                }
+            }
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn random_traffic_among_sixteen() {
+    for (name, mut machine) in machines(16) {
+        let mut random = Traffic::new(7);
+        for _ in 0..4000 {
+            let (from, to) = (random.below(16), random.below(16));
+            let length = match random.below(20) {
+                0 => random.below(300_000),
+                1..8 => random.below(4097),
+                _ => random.below(SHORT_BYTES + 1),
+            };
+            machine.send(from, to, length);
+            if random.below(3) == 0 {
+                machine.turn(random.below(16));
+            }
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn a_flood_is_refused_and_nothing_is_lost() {
+    for (name, mut machine) in machines(2) {
+        for from in 0..2 {
+            for length in [0, 16, SHORT_BYTES, 4096] {
+                for _ in 0..2000 {
+                    machine.send(from, 0, length);
+                }
+            }
+        }
+        // Nobody has received anything yet: the wires must have refused most of it.
+        assert!(machine.refusals() > 0, "{name}: no flood was refused");
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn one_receiver_and_fifteen_senders() {
+    for (name, mut machine) in machines(16) {
+        for round in 0..100 {
+            for from in 1..16 {
+                machine.send(from, 0, (round * from) % 200);
+            }
+            machine.turn(0);
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn many_regions_at_once_share_the_windows() {
+    for (name, mut machine) in machines(4) {
+        for from in 0..4 {
+            for to in 0..4 {
+                for part in 1..=6 {
+                    machine.send(from, to, 50_000 * part);
+                }
+            }
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn a_receiver_may_want_less_than_was_published() {
+    for (name, mut machine) in machines(2) {
+        for to in 0..2 {
+            for wanted in [0, 1, 16_384, 16_385, 99_999, 100_000] {
+                machine.send_cut(0, to, 100_000, wanted);
+            }
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn packed_regions_pass_through_packers_that_wait() {
+    for (name, mut machine) in machines(2) {
+        for to in 0..2 {
+            for length in [1, 5_000, 16_384, 333_333] {
+                machine.send_packed(0, to, length);
+                machine.send_packed(1, to, length);
+            }
+        }
+        machine.finish(name);
+    }
+}
+
+#[test]
+fn a_withdrawn_region_is_gone_and_a_begun_one_is_not() {
+    for (name, mut machine) in machines(2) {
+        for to in 0..2 {
+            assert!(machine.withdraw_at_once(0, to), "{name}: a region that nobody pulls must be withdrawable");
+        }
+        machine.finish(name);
+        assert!((0..2).all(|rank| !machine.wire(rank).busy()), "{name}: busy after everything was withdrawn");
+    }
+}
+
+#[test]
+fn grants_arrive_while_traffic_flows_both_ways() {
+    for (name, mut machine) in machines(2) {
+        for round in 0..300 {
+            machine.send(0, 1, round % 100);
+            machine.send(1, 0, round % 90);
+            machine.turn(round % 2);
+        }
+        machine.finish(name);
+        assert!(machine.wire(0).copied_limit(towpath_base::ids::PeerIndex(1)) >= 4096, "{name}");
+    }
+}
+
+#[test]
+fn a_lost_peer_frees_what_was_promised_to_it() {
+    let mut machine = Machine::new(3, settings());
+    machine.publish_and_lose(0, 1);
+    machine.send(0, 2, 100);
+    machine.send(2, 0, 100_000);
+    machine.finish("after a loss");
+}
