@@ -42,6 +42,11 @@ pub const SETTINGS: &[Setting] = &[
         default: "1048576",
         meaning: "eager bytes one sender may have under way to one receiver before it only announces messages",
     },
+    Setting {
+        name: "TOWPATH_COLLECTIVE",
+        default: "",
+        meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
+    },
 ];
 
 /// Reads an environment variable; `None` when it is unset or not valid UTF-8.

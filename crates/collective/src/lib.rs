@@ -20,6 +20,8 @@ pub mod buffers;
 mod builder;
 pub mod gather;
 mod halving;
+pub mod inter;
+pub mod neighborhood;
 pub mod plan;
 pub mod reduce;
 pub mod reduce_scatter;

@@ -1,9 +1,12 @@
 //! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks against naive computing, on a fake
 //! network that delivers in seeded random order.
 
+mod between;
 mod fake;
 mod movement;
+mod neighbors;
 mod reductions;
+mod running;
 mod store;
 
 pub(super) use fake::{execute, team};

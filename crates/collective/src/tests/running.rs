@@ -1,0 +1,118 @@
+//! Runs: several at a time, again and again, and with errors.
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::transfer::{Source, Target};
+use towpath_engine::messages::{Messages, Outcome, Ticket};
+
+use super::fake::execute_runs;
+use super::store::reducer;
+use super::{Shape, Store, team};
+use crate::Call;
+use crate::allreduce::allreduce;
+use crate::broadcast::bcast;
+use crate::reduce::Operand;
+use crate::run::{Failure, Progress, Run};
+use crate::select::Selection;
+
+#[test]
+fn runs_side_by_side_do_not_mix() {
+    let (size, calls, count) = (5, 6, 40);
+    let mut data: Vec<Vec<Store<i64>>> = (0..size)
+        .map(|rank| {
+            let row = |call: usize| {
+                if call % size == rank {
+                    Store::filled(Shape::Dense, count, call)
+                } else {
+                    Store::new(Shape::Dense, count)
+                }
+            };
+            (0..calls).map(row).collect()
+        })
+        .collect();
+    let mut runs: Vec<Vec<Run>> = Vec::new();
+    for rank in 0..size {
+        let call = Call { team: &team(rank, size), selection: &Selection::default() };
+        let mut own = Vec::new();
+        for number in 0..calls {
+            let plan = bcast(&call, number % size, &data[rank][number].buffer(count)).unwrap();
+            // SAFETY: the data lives to the end of the test.
+            own.push(unsafe { plan.start(number as u32) });
+        }
+        // Each rank progresses its calls in another order.
+        own.rotate_left(rank);
+        runs.push(own);
+    }
+    execute_runs(runs, 5);
+    for own in &data {
+        own.iter().enumerate().for_each(|(call, row)| row.assert_values(0, count, call, 0, &call));
+    }
+}
+
+#[test]
+fn a_plan_runs_again_with_new_data() {
+    let (size, count) = (6, 9);
+    let mut send: Vec<Store<i64>> = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
+    let mut receive: Vec<Store<i64>> = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
+    let mut runs = Vec::new();
+    for rank in 0..size {
+        let element = send[rank].element();
+        let operand = Operand { send: Some(send[rank].pointer()), count, reducer: reducer::<i64>(&element), element };
+        let call = Call { team: &team(rank, size), selection: &Selection::default() };
+        let plan = allreduce(&call, &operand, receive[rank].pointer()).unwrap();
+        // SAFETY: the data lives to the end of the test.
+        runs.push(vec![unsafe { plan.start(3) }]);
+    }
+    for round in 0..4 {
+        if round > 0 {
+            // SAFETY: as above.
+            runs.iter_mut().for_each(|own| unsafe { own[0].start_again() });
+        }
+        send.iter_mut().enumerate().for_each(|(rank, row)| row.set(0, rank as i64 + round));
+        runs = execute_runs(runs, round as u64 + 1);
+        assert!(receive.iter().all(|row| row.get(0) == 15 + 6 * round), "round {round}");
+    }
+}
+
+/// Completes every message at once with the same outcome.
+struct Always(Outcome);
+
+impl Messages for Always {
+    unsafe fn start_send(&mut self, _: PeerIndex, _: ContextId, _: i32, _: usize, _: Source) -> Ticket {
+        Ticket(0)
+    }
+    unsafe fn start_receive(&mut self, _: PeerIndex, _: ContextId, _: i32, _: Target) -> Ticket {
+        Ticket(0)
+    }
+    fn poll(&mut self, _: Ticket) -> Option<Outcome> {
+        Some(self.0)
+    }
+}
+
+fn outcome_of(outcome: Outcome) -> Progress {
+    let mut data = Store::<i64>::new(Shape::Dense, 4);
+    let call = Call { team: &team(1, 4), selection: &Selection::default() };
+    let plan = bcast(&call, 0, &data.buffer(4)).unwrap();
+    // SAFETY: the data lives to the end of the function.
+    let mut run = unsafe { plan.start(0) };
+    let progress = run.post(&mut Always(outcome));
+    assert!(run.is_over());
+    progress
+}
+
+#[test]
+fn errors_end_a_run() {
+    let good = Outcome { bytes: 32, truncated: false, lost: false };
+    assert_eq!(outcome_of(good), Progress::Done);
+    assert_eq!(outcome_of(Outcome { truncated: true, ..good }), Progress::Failed(Failure::Truncated));
+    assert_eq!(outcome_of(Outcome { lost: true, ..good }), Progress::Failed(Failure::Lost));
+}
+
+#[test]
+fn counts_that_overflow_are_an_error() {
+    let mut data = Store::<i64>::new(Shape::Dense, 1);
+    let element = data.element();
+    let operand = Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
+    let call = Call { team: &team(0, 2), selection: &Selection::default() };
+    let error = allreduce(&call, &operand, data.pointer()).unwrap_err();
+    assert!(error.to_string().contains("exceeds 2^63"));
+}
