@@ -1,7 +1,8 @@
 //! A wire for tests: any number of processes in one thread, connected by queues, deterministic by a seed.
 //!
 //! It keeps the contract of [`Wire`] and nothing more: it refuses at random, delivers late (in the order of each pair), pulls
-//! regions in odd pieces, and can lose a peer. The arrivals can be logged, so that a test can tell what should have matched.
+//! regions in odd pieces, and can lose a peer. [`Logged`] keeps the arrivals of any wire, so that a test can tell what
+//! should have matched.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -65,8 +66,6 @@ impl Manners {
 /// A message as it was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Receiving process.
-    pub to: PeerIndex,
     /// Sending process.
     pub from: PeerIndex,
     /// Its header.
@@ -92,7 +91,6 @@ struct Shared {
     released: Vec<Vec<u64>>,
     lost: Vec<Vec<PeerIndex>>,
     next_key: u64,
-    log: Option<Vec<Arrival>>,
 }
 
 /// The network behind a set of test wires.
@@ -111,18 +109,12 @@ impl Network {
             released: vec![Vec::new(); size],
             lost: vec![Vec::new(); size],
             next_key: 1,
-            log: None,
         })))
     }
 
     /// The wire of process `me`.
     pub fn wire(&self, me: usize) -> TestWire {
         TestWire { me, network: self.clone(), pulls: Vec::new(), scratch: Vec::new() }
-    }
-
-    /// Keeps a log of arrivals from now on, or hands out what was logged since the last call.
-    pub fn take_log(&self) -> Vec<Arrival> {
-        self.0.borrow_mut().log.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Process `gone` dies: what it sent still arrives, then the others hear of it.
@@ -174,11 +166,7 @@ impl TestWire {
                 continue;
             }
             let (header, payload) = shared.queues[self.me][from].pop_front()?;
-            let from = PeerIndex(from as u32);
-            if let Some(log) = &mut shared.log {
-                log.push(Arrival { to: PeerIndex(self.me as u32), from, header });
-            }
-            return Some((from, header, payload));
+            return Some((PeerIndex(from as u32), header, payload));
         }
         None
     }
@@ -303,5 +291,84 @@ impl Wire for TestWire {
 
     fn busy(&self) -> bool {
         !self.pulls.is_empty() || !self.network.0.borrow().regions[self.me].is_empty()
+    }
+}
+
+/// Any wire, with a log of what arrived in which order.
+pub struct Logged<W> {
+    /// The wire.
+    pub wire: W,
+    /// Arrivals that nobody has taken yet.
+    pub log: Vec<Arrival>,
+}
+
+impl<W> Logged<W> {
+    /// Logs what arrives over `wire`.
+    pub fn new(wire: W) -> Logged<W> {
+        Logged { wire, log: Vec::new() }
+    }
+}
+
+/// Notes arrivals on their way to the engine.
+struct Note<'a, S> {
+    log: &'a mut Vec<Arrival>,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Sink for Note<'_, S> {
+    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        self.log.push(Arrival { from, header: *header });
+        self.sink.arrived(from, header, payload, length);
+    }
+    fn released(&mut self, token: u64) {
+        self.sink.released(token);
+    }
+    fn pulled(&mut self, token: u64) {
+        self.sink.pulled(token);
+    }
+    fn lost(&mut self, peer: PeerIndex) {
+        self.sink.lost(peer);
+    }
+}
+
+impl<W: Wire> Wire for Logged<W> {
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: handed through.
+        unsafe { self.wire.short(to, header, payload, length) }
+    }
+    fn copied_limit(&self, to: PeerIndex) -> usize {
+        self.wire.copied_limit(to)
+    }
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        self.wire.copied(to, header, length, fill)
+    }
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        // SAFETY: handed through.
+        unsafe { self.wire.publish(to, token, source) }
+    }
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
+        self.wire.withdraw(to, key)
+    }
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        // SAFETY: handed through.
+        unsafe { self.wire.pull(from, key, token, target) }
+    }
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        self.wire.progress(&mut Note { log: &mut self.log, sink })
+    }
+    fn busy(&self) -> bool {
+        self.wire.busy()
     }
 }

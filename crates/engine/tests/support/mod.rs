@@ -1,6 +1,8 @@
 //! What the engine's tests share: a set of engines on a test network, and packers that yield odd pieces.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod order_model;
+
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 use towpath_engine::testing::{Manners, Network, TestWire};
@@ -9,7 +11,7 @@ use towpath_engine::{Completion, Engine, Limits, Mode, RequestId};
 pub const CONTEXT: ContextId = ContextId(0x10);
 
 /// Rounds of progress of all ranks after which a test gives up.
-pub const PATIENCE: usize = 1_000_000;
+pub const PATIENCE: usize = 100_000;
 
 pub struct World {
     pub network: Network,
