@@ -1,0 +1,246 @@
+//! What a datatype amounts to: bounds, sizes, plan. Every constructor is a few of the operations below.
+//!
+//! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the least and the greatest of the type map, unless
+//! a component was resized; then only the resized components count ("markers"). A structure's extent is rounded up to
+//! the alignment of its members. An empty type map has all bounds 0 and leaves those of its surroundings alone.
+//! Everything is `i64` and checked: a type whose bounds do not fit is an error, never a wrapped number.
+
+use crate::basic::Basic;
+use crate::error::{Error, Result};
+use crate::plan::{Gather, Plan};
+
+/// Which basic types occur in a type map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uniform {
+    /// None: the map is empty.
+    Empty,
+    /// Only this one.
+    One(Basic),
+    /// Several.
+    Mixed,
+}
+
+/// Sizes, bounds and layout of one element of a datatype.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    /// Bytes of data.
+    pub(crate) size: i64,
+    pub(crate) lb: i64,
+    pub(crate) ub: i64,
+    pub(crate) true_lb: i64,
+    pub(crate) true_ub: i64,
+    /// Whether a resized type decides the bounds.
+    pub(crate) marked: bool,
+    /// Greatest alignment of a member.
+    pub(crate) alignment: i64,
+    /// Basic elements as `MPI_Get_elements` counts them: a pair is two.
+    pub(crate) elements: i64,
+    /// Bytes in external32.
+    pub(crate) external: i64,
+    pub(crate) uniform: Uniform,
+    pub(crate) plan: Plan,
+}
+
+const SIZE: Error = Error::Overflow { what: "size" };
+const BOUNDS: Error = Error::Overflow { what: "bounds" };
+
+impl Uniform {
+    fn with(self, other: Uniform) -> Uniform {
+        match (self, other) {
+            (Uniform::Empty, one) | (one, Uniform::Empty) => one,
+            (one, other) if one == other => one,
+            _ => Uniform::Mixed,
+        }
+    }
+}
+
+impl Body {
+    /// The empty type map.
+    pub(crate) fn empty() -> Body {
+        Body {
+            size: 0,
+            lb: 0,
+            ub: 0,
+            true_lb: 0,
+            true_ub: 0,
+            marked: false,
+            alignment: 1,
+            elements: 0,
+            external: 0,
+            uniform: Uniform::Empty,
+            plan: Plan::empty(),
+        }
+    }
+
+    /// One basic element.
+    pub(crate) fn basic(basic: Basic) -> Body {
+        let (plan, elements) = match basic.pair() {
+            Some((value, index, offset)) => {
+                let mut parts = Gather::default();
+                parts.block(0, value.size());
+                parts.block(offset as i64, index.size());
+                (parts.finish(), 2)
+            }
+            None => (Plan::dense(0, basic.size()), 1),
+        };
+        let end = basic.pair().map_or(basic.size(), |(_, index, offset)| offset + index.size());
+        Body {
+            size: basic.size() as i64,
+            lb: 0,
+            ub: basic.extent() as i64,
+            true_lb: 0,
+            true_ub: end as i64,
+            marked: false,
+            alignment: basic.alignment() as i64,
+            elements,
+            external: basic.external32_size() as i64,
+            uniform: Uniform::One(basic),
+            plan,
+        }
+    }
+
+    pub(crate) fn extent(&self) -> i64 {
+        self.ub - self.lb
+    }
+
+    /// Whether the type map has an entry or a marker.
+    fn has_map(&self) -> bool {
+        self.elements > 0 || self.marked
+    }
+
+    /// The same number of elements with other bounds and layout: copies of `self` between the displacements `low`
+    /// and `high`, `copies` of them.
+    fn copies(&self, copies: i64, low: i64, high: i64, plan: Plan) -> Result<Body> {
+        let (lb, ub) = (self.lb.checked_add(low), self.ub.checked_add(high));
+        let (true_lb, true_ub) = match self.size {
+            0 => (Some(0), Some(0)),
+            _ => (self.true_lb.checked_add(low), self.true_ub.checked_add(high)),
+        };
+        let body = Body {
+            size: self.size.checked_mul(copies).ok_or(SIZE)?,
+            lb: lb.ok_or(BOUNDS)?,
+            ub: ub.ok_or(BOUNDS)?,
+            true_lb: true_lb.ok_or(BOUNDS)?,
+            true_ub: true_ub.ok_or(BOUNDS)?,
+            marked: self.marked,
+            alignment: self.alignment,
+            elements: self.elements.checked_mul(copies).ok_or(Error::Overflow { what: "number of elements" })?,
+            external: self.external.checked_mul(copies).ok_or(SIZE)?,
+            uniform: self.uniform,
+            plan,
+        };
+        body.checked()
+    }
+
+    fn checked(self) -> Result<Body> {
+        let extents = self.ub.checked_sub(self.lb).and(self.true_ub.checked_sub(self.true_lb));
+        extents.ok_or(BOUNDS).and(Ok(self))
+    }
+
+    /// `count` copies, `stride` bytes apart.
+    pub(crate) fn repeated(&self, count: i64, stride: i64) -> Result<Body> {
+        if count == 0 || !self.has_map() {
+            return Ok(Body::empty());
+        }
+        let span = (count - 1).checked_mul(stride).ok_or(BOUNDS)?;
+        // Bounds and size are checked before the plan, which relies on them.
+        let body = self.copies(count, span.min(0), span.max(0), Plan::empty())?;
+        Ok(Body { plan: self.plan.repeated(count as usize, stride as isize), ..body })
+    }
+
+    /// `count` copies one after the other, an extent apart.
+    pub(crate) fn contiguous(&self, count: i64) -> Result<Body> {
+        self.repeated(count, self.extent())
+    }
+
+    /// The same, `distance` bytes further.
+    pub(crate) fn shifted(self, distance: i64) -> Result<Body> {
+        if !self.has_map() {
+            return Ok(self);
+        }
+        let body = self.copies(1, distance, distance, Plan::empty())?;
+        Ok(Body { plan: self.plan.shifted(distance), ..body })
+    }
+
+    /// Equal copies at the given displacements.
+    pub(crate) fn at_offsets(&self, offsets: &[i64]) -> Result<Body> {
+        let (Some(&low), Some(&high)) = (offsets.iter().min(), offsets.iter().max()) else {
+            return Ok(Body::empty());
+        };
+        if !self.has_map() {
+            return Ok(Body::empty());
+        }
+        let body = self.copies(offsets.len() as i64, low, high, Plan::empty())?;
+        Ok(Body { plan: self.plan.indexed(offsets), ..body })
+    }
+
+    /// Blocks of `lengths[i]` copies, an extent apart, at `offsets[i]`.
+    pub(crate) fn in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Result<Body> {
+        let blocks = || lengths.iter().copied().zip(offsets.iter().copied()).filter(|block| block.0 > 0);
+        if !self.has_map() || blocks().next().is_none() {
+            return Ok(Body::empty());
+        }
+        let (mut low, mut high, mut copies) = (i64::MAX, i64::MIN, 0i64);
+        for (length, offset) in blocks() {
+            let span = (length - 1).checked_mul(self.extent()).ok_or(BOUNDS)?;
+            low = low.min(offset.checked_add(span.min(0)).ok_or(BOUNDS)?);
+            high = high.max(offset.checked_add(span.max(0)).ok_or(BOUNDS)?);
+            copies = copies.checked_add(length).ok_or(SIZE)?;
+        }
+        let body = self.copies(copies, low, high, Plan::empty())?;
+        let stride = self.extent() as isize;
+        let plan = match self.plan.dense_length() {
+            Some(length) if length as isize == stride => {
+                let mut parts = Gather::with_capacity(lengths.len());
+                blocks().for_each(|(count, offset)| parts.block(offset + self.plan.offset, count as usize * length));
+                parts.finish()
+            }
+            _ => Plan::sequence(
+                blocks().map(|(count, offset)| self.plan.repeated(count as usize, stride).shifted(offset)),
+            ),
+        };
+        Ok(Body { plan, ..body })
+    }
+
+    /// One part after the other, as in a C structure.
+    pub(crate) fn structure(parts: &[Body]) -> Result<Body> {
+        let mut whole = Body::empty();
+        let marked = parts.iter().any(|part| part.marked);
+        let mut bounds: Option<(i64, i64)> = None;
+        let mut data: Option<(i64, i64)> = None;
+        for part in parts.iter().filter(|part| part.has_map()) {
+            whole.size = whole.size.checked_add(part.size).ok_or(SIZE)?;
+            whole.external = whole.external.checked_add(part.external).ok_or(SIZE)?;
+            whole.elements += part.elements;
+            whole.alignment = whole.alignment.max(part.alignment);
+            whole.uniform = whole.uniform.with(part.uniform);
+            if part.marked == marked {
+                bounds = Some(union(bounds, part.lb, part.ub));
+            }
+            if part.size > 0 {
+                data = Some(union(data, part.true_lb, part.true_ub));
+            }
+        }
+        (whole.lb, whole.ub) = bounds.unwrap_or((0, 0));
+        (whole.true_lb, whole.true_ub) = data.unwrap_or((0, 0));
+        whole.marked = marked;
+        let mut whole = whole.checked()?;
+        if !marked {
+            let excess = whole.extent().rem_euclid(whole.alignment);
+            let padding = if excess == 0 { 0 } else { whole.alignment - excess };
+            whole.ub = whole.ub.checked_add(padding).ok_or(BOUNDS)?;
+        }
+        whole.plan = Plan::sequence(parts.iter().map(|part| part.plan.clone()));
+        whole.checked()
+    }
+
+    /// The same data with a given lower bound and extent.
+    pub(crate) fn resized(self, lb: i64, extent: i64) -> Result<Body> {
+        let ub = lb.checked_add(extent).ok_or(BOUNDS)?;
+        Body { lb, ub, marked: true, ..self }.checked()
+    }
+}
+
+fn union(bounds: Option<(i64, i64)>, low: i64, high: i64) -> (i64, i64) {
+    bounds.map_or((low, high), |(lowest, highest)| (lowest.min(low), highest.max(high)))
+}

@@ -1,0 +1,297 @@
+//! Reading and writing messages that are laid out by a datatype: whole, or piece by piece from any packed position.
+//!
+//! A [`Cursor`] is a buffer, a count and a clone of the datatype, so the program may free its handle while the message
+//! is under way. It holds only a position; every call turns the position into loop indices again, which costs a few
+//! divisions, and runs the plan's kernels. The free functions do the same without keeping a position.
+
+use crate::datatype::Datatype;
+use crate::kernel::Grid;
+use crate::plan::{Loop, MAX_LOOPS, Nest, Shape};
+use crate::walk::{walk, walk_nest, walk_repeat};
+use std::mem::MaybeUninit;
+use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
+
+/// Two different layouts are copied through a buffer of this many bytes, which stays in the first-level cache.
+const BOUNCE_BYTES: usize = 8192;
+
+/// `count` elements of a type as one layout.
+#[derive(Clone, Copy)]
+enum Whole {
+    /// A nest that includes the loop over the elements, and its offset.
+    Nest(Nest, isize),
+    /// The type's plan, an extent apart.
+    Copies,
+}
+
+impl Whole {
+    #[inline]
+    fn new(datatype: &Datatype, count: usize) -> Whole {
+        let plan = &datatype.body().plan;
+        match &plan.shape {
+            Shape::Nest(nest) if count > 0 => nest
+                .repeated(count, datatype.extent() as isize, MAX_LOOPS + 1)
+                .map_or(Whole::Copies, |nest| Whole::Nest(nest, plan.offset as isize)),
+            _ => Whole::Copies,
+        }
+    }
+
+    /// Moves packed bytes `skip..skip + limit`.
+    ///
+    /// # Safety
+    /// As [`pack`] and [`unpack`]; the elements must hold that many bytes.
+    #[inline]
+    unsafe fn walk<const PACK: bool>(
+        &self,
+        datatype: &Datatype,
+        user: *mut u8,
+        packed: *mut u8,
+        skip: usize,
+        limit: usize,
+    ) {
+        let plan = &datatype.body().plan;
+        // SAFETY: handed through; `limit > 0` means that the plan is not empty.
+        unsafe {
+            match self {
+                _ if limit == 0 => {}
+                Whole::Nest(nest, offset) => {
+                    walk_nest::<PACK>(nest, user.wrapping_offset(*offset), packed, skip, limit);
+                }
+                Whole::Copies if skip + limit <= plan.size => walk::<PACK>(plan, user, packed, skip, limit),
+                Whole::Copies => {
+                    walk_repeat::<PACK>(plan, datatype.extent() as isize, user, packed, skip, limit);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes in `count` elements; negative counts are none.
+#[inline]
+fn total(datatype: &Datatype, count: i64) -> usize {
+    datatype.bytes(count.max(0)) as usize
+}
+
+/// A position in the packed form of `count` elements at an address.
+pub struct Cursor {
+    datatype: Datatype,
+    whole: Whole,
+    user: *mut u8,
+    position: usize,
+    total: usize,
+}
+
+impl Cursor {
+    /// A cursor at the first byte of `count` elements of `datatype` in the buffer at `pointer`.
+    ///
+    /// # Safety
+    /// The memory that the elements occupy must stay valid while the cursor is used, for reading if it packs, for
+    /// writing if it unpacks.
+    pub unsafe fn new(datatype: &Datatype, pointer: *mut u8, count: i64) -> Cursor {
+        let whole = Whole::new(datatype, count.max(0) as usize);
+        Cursor { datatype: datatype.clone(), whole, user: pointer, position: 0, total: total(datatype, count) }
+    }
+
+    /// Packed bytes before the cursor.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Packed bytes in all.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Moves the cursor; beyond the end means to the end.
+    pub fn seek(&mut self, position: usize) {
+        self.position = position.min(self.total);
+    }
+}
+
+// SAFETY: `walk` touches only the elements' memory and the first `limit <= capacity` bytes of `into`.
+unsafe impl Fill for Cursor {
+    unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+        let limit = capacity.min(self.total - self.position);
+        // SAFETY: `limit` bytes are left; the elements' memory lives (`new`), `into` is lent by the caller.
+        unsafe { self.whole.walk::<true>(&self.datatype, self.user, into, self.position, limit) };
+        self.position += limit;
+        Step::Done(limit)
+    }
+}
+
+// SAFETY: as above; what does not fit is dropped.
+unsafe impl Drain for Cursor {
+    unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+        let limit = length.min(self.total - self.position);
+        // SAFETY: as in `fill`; an unpacking walk only reads from its packed side.
+        unsafe { self.whole.walk::<false>(&self.datatype, self.user, from.cast_mut(), self.position, limit) };
+        self.position += limit;
+        Step::Done(length)
+    }
+}
+
+/// Packs bytes from packed position `position` on, at most `capacity`, and answers how many.
+///
+/// # Safety
+/// The memory of `count` elements at `pointer` must be readable, `into` writable for `capacity` bytes, and they must
+/// not overlap.
+pub unsafe fn pack(
+    datatype: &Datatype,
+    pointer: *const u8,
+    count: i64,
+    position: usize,
+    into: *mut u8,
+    capacity: usize,
+) -> usize {
+    let limit = capacity.min(total(datatype, count).saturating_sub(position));
+    let whole = Whole::new(datatype, count.max(0) as usize);
+    // SAFETY: handed through; a packing walk only reads from its user side.
+    unsafe { whole.walk::<true>(datatype, pointer.cast_mut(), into, position, limit) };
+    limit
+}
+
+/// Unpacks `length` bytes that belong at packed position `position`, and answers how many found room.
+///
+/// # Safety
+/// The memory of `count` elements at `pointer` must be writable, `from` readable for `length` bytes, and they must
+/// not overlap.
+pub unsafe fn unpack(
+    datatype: &Datatype,
+    pointer: *mut u8,
+    count: i64,
+    position: usize,
+    from: *const u8,
+    length: usize,
+) -> usize {
+    let limit = length.min(total(datatype, count).saturating_sub(position));
+    let whole = Whole::new(datatype, count.max(0) as usize);
+    // SAFETY: handed through; an unpacking walk only reads from its packed side.
+    unsafe { whole.walk::<false>(datatype, pointer, from.cast_mut(), position, limit) };
+    limit
+}
+
+/// One row of bytes: the address of the data and their number, if `count` elements are that.
+#[inline]
+fn dense(datatype: &Datatype, pointer: *mut u8, count: i64) -> Option<(*mut u8, usize)> {
+    let plan = &datatype.body().plan;
+    let bytes = total(datatype, count);
+    if datatype.is_contiguous() || bytes == 0 || (count == 1 && plan.dense_length().is_some()) {
+        return Some((pointer.wrapping_offset(plan.offset as isize), bytes));
+    }
+    match Whole::new(datatype, count as usize) {
+        Whole::Nest(nest, offset) if nest.is_dense() => Some((pointer.wrapping_offset(offset), bytes)),
+        _ => None,
+    }
+}
+
+/// The bytes of a message that is sent: described directly if they lie in a row, else by a packer.
+///
+/// # Safety
+/// The memory of the elements must stay valid for reading as long as the source is used.
+#[inline]
+pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Source {
+    match dense(datatype, pointer.cast_mut(), count) {
+        Some((pointer, length)) => Source::Bytes { pointer, length },
+        None => {
+            // SAFETY: handed through.
+            let cursor = unsafe { Cursor::new(datatype, pointer.cast_mut(), count) };
+            let length = cursor.total;
+            Source::Packer { fill: Box::new(cursor), length }
+        }
+    }
+}
+
+/// The room of a message that is received: described directly if it lies in a row, else by an unpacker.
+///
+/// # Safety
+/// The memory of the elements must stay valid for writing as long as the target is used.
+#[inline]
+pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Target {
+    match dense(datatype, pointer, count) {
+        Some((pointer, length)) => Target::Bytes { pointer, length },
+        None => {
+            // SAFETY: handed through.
+            let cursor = unsafe { Cursor::new(datatype, pointer, count) };
+            let length = cursor.total;
+            Target::Unpacker { drain: Box::new(cursor), length }
+        }
+    }
+}
+
+/// Copies data from one layout to another in the order of the type maps, and answers how many bytes: those of the
+/// shorter side.
+///
+/// # Safety
+/// The memory of both sides must be valid, and they must not overlap.
+pub unsafe fn copy(
+    from_type: &Datatype,
+    from: *const u8,
+    from_count: i64,
+    to_type: &Datatype,
+    to: *mut u8,
+    to_count: i64,
+) -> usize {
+    let bytes = total(from_type, from_count).min(total(to_type, to_count));
+    // SAFETY: `bytes` bytes are on both sides, handed through.
+    unsafe {
+        if let Some((row, _)) = dense(from_type, from.cast_mut(), from_count) {
+            return unpack(to_type, to, to_count, 0, row, bytes);
+        }
+        if let Some((row, _)) = dense(to_type, to, to_count) {
+            return pack(from_type, from, from_count, 0, row, bytes);
+        }
+        let source = Whole::new(from_type, from_count as usize);
+        let target = Whole::new(to_type, to_count as usize);
+        if let (Whole::Nest(source, source_offset), Whole::Nest(target, target_offset)) = (&source, &target)
+            && source.same_blocks(target)
+        {
+            let (from, to) = (from.wrapping_offset(*source_offset), to.wrapping_offset(*target_offset));
+            copy_nest(source, source.loops(), target.loops(), from, to);
+            return bytes;
+        }
+        let mut bounce = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
+        let bounce = bounce.as_mut_ptr().cast::<u8>();
+        let mut done = 0;
+        while done < bytes {
+            let piece = BOUNCE_BYTES.min(bytes - done);
+            source.walk::<true>(from_type, from.cast_mut(), bounce, done, piece);
+            target.walk::<false>(to_type, to, bounce, done, piece);
+            done += piece;
+        }
+        bytes
+    }
+}
+
+/// Copies between two nests with the same blocks and loop counts.
+///
+/// # Safety
+/// As [`copy`]; `from_loops` and `to_loops` are the innermost loops of the nests and have the same counts.
+unsafe fn copy_nest(source: &Nest, from_loops: &[Loop], to_loops: &[Loop], from: *const u8, to: *mut u8) {
+    let once = Loop { count: 1, stride: 0 };
+    let (from_row, to_row, from_block, to_block) = match (from_loops, to_loops) {
+        ([from_outer, from_rest @ ..], [to_outer, to_rest @ ..]) if from_rest.len() > 1 => {
+            for index in 0..from_outer.count as isize {
+                let from = from.wrapping_offset(index.wrapping_mul(from_outer.stride));
+                let to = to.wrapping_offset(index.wrapping_mul(to_outer.stride));
+                // SAFETY: iteration `index` of both outer loops.
+                unsafe { copy_nest(source, from_rest, to_rest, from, to) };
+            }
+            return;
+        }
+        ([from_row, from_block], [to_row, to_block]) => (*from_row, *to_row, *from_block, *to_block),
+        ([from_block], [to_block]) => (once, once, *from_block, *to_block),
+        _ => (once, once, once, once),
+    };
+    let grid = Grid {
+        to,
+        to_block: to_block.stride,
+        to_row: to_row.stride,
+        from,
+        from_block: from_block.stride,
+        from_row: from_row.stride,
+        blocks: from_block.count,
+        rows: from_row.count,
+        length: source.block,
+    };
+    // SAFETY: the blocks of the two innermost loops of both sides.
+    unsafe { (source.kernel)(&grid) }
+}

@@ -1,0 +1,182 @@
+//! The datatype itself: a cheap handle on what its constructor made, and the questions MPI asks of it.
+//!
+//! A datatype never changes once made, except that it becomes committed; clones share everything. So a message that
+//! is under way keeps its own clone, and the program may free its handle (MPI 5.0, section 5.1.9).
+
+use crate::basic::Basic;
+use crate::body::{Body, Uniform};
+use crate::recipe::Recipe;
+use std::sync::Arc;
+use towpath_base::sync::{AtomicBool, Ordering};
+
+/// Which form of a constructor made a type; it decides how `MPI_Type_get_contents` answers (MPI 5.0, section 5.1.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `MPI_Type_vector`: counts are `int`, displacements `MPI_Aint`.
+    Small,
+    /// `MPI_Type_vector_c`: all are `MPI_Count`.
+    Large,
+}
+
+/// A datatype. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct Datatype {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    body: Body,
+    /// Elements follow each other without a gap, and each is one block.
+    contiguous: bool,
+    recipe: Recipe,
+    form: Form,
+    committed: AtomicBool,
+}
+
+impl Datatype {
+    /// A predefined named datatype.
+    pub fn named(basic: Basic) -> Datatype {
+        let datatype = Datatype::made(Body::basic(basic), Recipe::Named(basic), Form::Small);
+        datatype.commit();
+        datatype
+    }
+
+    pub(crate) fn made(body: Body, recipe: Recipe, form: Form) -> Datatype {
+        let contiguous = body.plan.dense_length() == Some(body.extent() as usize);
+        Datatype { inner: Arc::new(Inner { body, contiguous, recipe, form, committed: AtomicBool::new(false) }) }
+    }
+
+    /// A duplicate (`MPI_Type_dup`), committed if this one is.
+    pub fn dup(&self) -> Datatype {
+        let duplicate = Datatype::made(self.body().clone(), Recipe::Dup(self.clone()), Form::Small);
+        if self.is_committed() {
+            duplicate.commit();
+        }
+        duplicate
+    }
+
+    pub(crate) fn body(&self) -> &Body {
+        &self.inner.body
+    }
+
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.inner.recipe
+    }
+
+    /// Which form of its constructor made it.
+    pub fn form(&self) -> Form {
+        self.inner.form
+    }
+
+    /// Whether both are the same object: clones of each other.
+    pub fn same(&self, other: &Datatype) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Makes it usable for communication.
+    pub fn commit(&self) {
+        self.inner.committed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it may be used for communication.
+    #[inline]
+    pub fn is_committed(&self) -> bool {
+        self.inner.committed.load(Ordering::Relaxed)
+    }
+
+    /// Whether MPI itself provides it, named or not (`MPI_Type_create_f90_real`): the program cannot free it.
+    pub fn is_predefined(&self) -> bool {
+        matches!(
+            self.inner.recipe,
+            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. }
+        )
+    }
+
+    /// The basic type, if this is a predefined named datatype.
+    pub fn as_named(&self) -> Option<Basic> {
+        match self.inner.recipe {
+            Recipe::Named(basic) => Some(basic),
+            _ => None,
+        }
+    }
+
+    /// The only basic type in the type map, however it is arranged; none for mixed and empty maps.
+    #[inline]
+    pub fn single_basic(&self) -> Option<Basic> {
+        match self.inner.body.uniform {
+            Uniform::One(basic) => Some(basic),
+            Uniform::Empty | Uniform::Mixed => None,
+        }
+    }
+
+    /// Bytes of data in one element.
+    #[inline]
+    pub fn size(&self) -> i64 {
+        self.inner.body.size
+    }
+
+    /// Bytes of data in `count` elements; `i64::MAX` if they are more.
+    #[inline]
+    pub fn bytes(&self, count: i64) -> i64 {
+        self.inner.body.size.saturating_mul(count)
+    }
+
+    /// Lower bound.
+    #[inline]
+    pub fn lb(&self) -> i64 {
+        self.inner.body.lb
+    }
+
+    /// Upper bound.
+    #[inline]
+    pub fn ub(&self) -> i64 {
+        self.inner.body.ub
+    }
+
+    /// Distance between two elements of a buffer.
+    #[inline]
+    pub fn extent(&self) -> i64 {
+        self.inner.body.extent()
+    }
+
+    /// Where the data begin.
+    #[inline]
+    pub fn true_lb(&self) -> i64 {
+        self.inner.body.true_lb
+    }
+
+    /// Where the data end.
+    #[inline]
+    pub fn true_ub(&self) -> i64 {
+        self.inner.body.true_ub
+    }
+
+    /// Bytes from the first to the last byte of data, gaps included.
+    #[inline]
+    pub fn true_extent(&self) -> i64 {
+        self.inner.body.true_ub - self.inner.body.true_lb
+    }
+
+    /// Greatest alignment of a member, in bytes.
+    pub fn alignment(&self) -> i64 {
+        self.inner.body.alignment
+    }
+
+    /// Whether any number of elements is one row of bytes, in order.
+    #[inline]
+    pub fn is_contiguous(&self) -> bool {
+        self.inner.contiguous
+    }
+
+    /// Memory that `count` elements span: where the first byte of data lies, relative to the buffer's address, and
+    /// how many bytes further the last one ends. For temporary buffers of collectives.
+    pub fn span(&self, count: i64) -> (i64, i64) {
+        if count <= 0 || self.size() == 0 {
+            return (0, 0);
+        }
+        let last = self.extent().saturating_mul(count - 1);
+        let first = self.true_lb().saturating_add(last.min(0));
+        (first, self.true_extent().saturating_add(last.saturating_abs()))
+    }
+}
