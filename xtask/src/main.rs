@@ -5,6 +5,7 @@
 
 mod api;
 mod codegen;
+mod constants;
 mod kinds;
 
 use std::path::PathBuf;

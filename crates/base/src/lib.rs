@@ -5,6 +5,7 @@
 
 #![deny(missing_docs)]
 
+pub mod calls;
 pub mod config;
 pub mod control;
 pub mod ids;

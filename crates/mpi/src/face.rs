@@ -191,6 +191,15 @@ impl IntegersMut {
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
+    /// Element `index`, of an array that the program fills before the call (MPI_Dims_create).
+    ///
+    /// # Safety
+    /// The program's array must have more than `index` elements.
+    #[inline]
+    pub unsafe fn get(&self, index: usize) -> i64 {
+        // SAFETY: promised by the caller.
+        unsafe { Integers { pointer: self.pointer, wide: self.wide }.get(index) }
+    }
     /// Writes element `index`; a value that an int cannot hold becomes MPI_UNDEFINED.
     ///
     /// # Safety

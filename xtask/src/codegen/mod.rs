@@ -1,17 +1,107 @@
 //! Writes everything that follows from `api/`: faces, headers, constants, names of calls, `docs/standard.md`.
+//!
+//! Generated files are checked in; `codegen --check` proves them current. Rust files are formatted as `cargo fmt` would.
 
 mod bodies;
+mod built;
+mod faces;
+mod neutral;
+mod tables;
 
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::api::Api;
+use crate::api::{Api, Face};
+use crate::constants::Constants;
 
-/// Runs the generator; with `check`, only says which checked-in file is not current.
-pub fn run(root: &Path, _check: bool) -> Result<(), String> {
+/// A file to write: path in the repository and text.
+struct Output {
+    path: String,
+    text: String,
+}
+
+/// Runs the generator; with `check`, only says which checked-in files are not current.
+pub fn run(root: &Path, check: bool) -> Result<(), String> {
     let api = Api::load(root)?;
-    let target = root.join("target");
-    std::fs::create_dir_all(&target).map_err(|e| format!("cannot make {}: {e}", target.display()))?;
-    let path = target.join("bodies.txt");
-    std::fs::write(&path, bodies::listing(&api)).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    let constants = Constants::load(root)?;
+    let built = built::Built::look(root, &api)?;
+    let mut outputs = vec![
+        Output { path: "crates/mpi/src/constants.rs".into(), text: neutral::constants(&constants) },
+        Output { path: "crates/base/src/calls.rs".into(), text: neutral::calls(&api) },
+    ];
+    for face in [Face::Standard, Face::Mpich] {
+        face_files(&api, &constants, &built, face, &mut outputs);
+    }
+    let listing = root.join("target/bodies.txt");
+    let _ = std::fs::create_dir_all(root.join("target"));
+    std::fs::write(&listing, bodies::listing(&api)).map_err(|e| format!("cannot write {}: {e}", listing.display()))?;
+    finish(root, outputs, check)?;
+    let total = api.functions.len();
+    let done = api.functions.iter().filter(|f| f.special || built.file(f).is_some()).count();
+    println!("{done} of {total} functions are built");
     Ok(())
+}
+
+fn face_files(api: &Api, constants: &Constants, built: &built::Built, face: Face, outputs: &mut Vec<Output>) {
+    let folder = format!("crates/abi-{}/src/generated", face.word());
+    let mut modules = String::from(
+        "//! The functions of this interface by chapter.\n//!\n//! Written by `cargo run -p xtask -- codegen`; do not edit.\n\n",
+    );
+    for chapter in api.chapters.keys() {
+        if let Some(text) = faces::chapter(api, built, face, chapter) {
+            modules.push_str(&format!("mod {chapter};\n"));
+            outputs.push(Output { path: format!("{folder}/{chapter}.rs"), text });
+        }
+    }
+    modules.push_str("pub mod tables;\n");
+    outputs.push(Output { path: format!("{folder}/mod.rs"), text: modules });
+    let text = match face {
+        Face::Standard => tables::standard(constants),
+        Face::Mpich => tables::mpich(constants),
+    };
+    outputs.push(Output { path: format!("{folder}/tables.rs"), text });
+}
+
+fn finish(root: &Path, outputs: Vec<Output>, check: bool) -> Result<(), String> {
+    let mut stale = Vec::new();
+    for output in outputs {
+        let text = if output.path.ends_with(".rs") { format_rust(root, &output)? } else { output.text };
+        let path = root.join(&output.path);
+        if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
+            continue;
+        }
+        if check {
+            stale.push(output.path);
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        }
+        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(format!("not current: {}; run `cargo run -p xtask -- codegen` and check in what it writes", stale.join(", ")))
+}
+
+fn format_rust(root: &Path, output: &Output) -> Result<String, String> {
+    let failed = |what: String| format!("rustfmt of {}: {what}", output.path);
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--config-path"])
+        .arg(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed(e.to_string()))?;
+    let mut input = child.stdin.take().ok_or_else(|| failed("no input".into()))?;
+    let text = output.text.clone();
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let done = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
+    let _ = writer.join();
+    if !done.status.success() {
+        return Err(failed("the text is not Rust".into()));
+    }
+    String::from_utf8(done.stdout).map_err(|e| failed(e.to_string()))
 }

@@ -1,0 +1,66 @@
+//! Variables and functions that the MPICH ABI exports beside the MPI functions: programs hold their addresses.
+
+use std::ffi::{c_int, c_void};
+
+/// A constant pointer that programs read.
+#[repr(transparent)]
+pub struct Pointer(pub *const c_void);
+// SAFETY: the pointer is never written after start, and what it points to is only a mark.
+unsafe impl Sync for Pointer {}
+
+static UNWEIGHTED_MARK: c_int = 0;
+static WEIGHTS_EMPTY_MARK: c_int = 1;
+static ALL_HANDLES_MARK: c_int = 2;
+static FORTRAN_STATUS_MARK: [c_int; 5] = [0; 5];
+static FORTRAN_STATUSES_MARK: [c_int; 5] = [1; 5];
+static F08_STATUS_MARK: [c_int; 5] = [2; 5];
+static F08_STATUSES_MARK: [c_int; 5] = [3; 5];
+
+macro_rules! pointers {
+    ($($(#[$about:meta])* $name:ident = $mark:expr;)*) => {
+        $(
+            $(#[$about])*
+            #[unsafe(no_mangle)]
+            pub static $name: Pointer = Pointer((&raw const $mark).cast());
+        )*
+    };
+}
+
+pointers! {
+    /// Edges without weights (MPI 5.0, 8.5.4).
+    MPI_UNWEIGHTED = UNWEIGHTED_MARK;
+    /// Weights of no edges.
+    MPI_WEIGHTS_EMPTY = WEIGHTS_EMPTY_MARK;
+    /// All handles of a performance session (15.3.7).
+    MPI_T_PVAR_ALL_HANDLES = ALL_HANDLES_MARK;
+    /// Fortran's MPI_STATUS_IGNORE (19.3.5).
+    MPI_F_STATUS_IGNORE = FORTRAN_STATUS_MARK;
+    /// Fortran's MPI_STATUSES_IGNORE.
+    MPI_F_STATUSES_IGNORE = FORTRAN_STATUSES_MARK;
+    /// MPI_STATUS_IGNORE of the Fortran 2008 module.
+    MPI_F08_STATUS_IGNORE = F08_STATUS_MARK;
+    /// MPI_STATUSES_IGNORE of the Fortran 2008 module.
+    MPI_F08_STATUSES_IGNORE = F08_STATUSES_MARK;
+}
+
+/// MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute as it is.
+///
+/// # Safety
+/// `attribute_out` and `flag` are variables of the caller.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+pub unsafe extern "C" fn MPIR_Dup_fn(
+    _object: c_int,
+    _keyval: c_int,
+    _extra_state: *mut c_void,
+    attribute_in: *mut c_void,
+    attribute_out: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: promised by the caller.
+    unsafe {
+        attribute_out.cast::<*mut c_void>().write(attribute_in);
+        flag.write(1);
+    }
+    0
+}

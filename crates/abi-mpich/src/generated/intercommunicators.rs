@@ -1,0 +1,37 @@
+//! Intercommunicators (7.6).
+//!
+//! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
+
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+
+use crate::prelude::*;
+
+export! {
+    PMPI_Comm_remote_group, MPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) {
+        call(238, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_remote_size, MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) {
+        call(239, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_test_inter, MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) {
+        call(240, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Intercomm_create, MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) {
+        call(241, Target::Comm(comm_in(local_comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Intercomm_merge, MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) {
+        call(242, Target::Comm(comm_in(intercomm)), || Err(not_built()))
+    }
+}

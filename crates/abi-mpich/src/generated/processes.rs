@@ -1,0 +1,79 @@
+//! Creating and connecting processes (11.8 to 11.10).
+//!
+//! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
+
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+
+use crate::prelude::*;
+
+export! {
+    PMPI_Close_port, MPI_Close_port(port_name: *const c_char) {
+        call(322, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_accept, MPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) {
+        call(323, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_connect, MPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) {
+        call(324, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_disconnect, MPI_Comm_disconnect(comm: *mut MPI_Comm) {
+        call(325, Target::Comm(unsafe { comm_at(comm) }), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_get_parent, MPI_Comm_get_parent(parent: *mut MPI_Comm) {
+        call(326, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_join, MPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) {
+        call(327, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_spawn, MPI_Comm_spawn(command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) {
+        call(328, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_spawn_multiple, MPI_Comm_spawn_multiple(count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) {
+        call(329, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Lookup_name, MPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) {
+        call(330, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Open_port, MPI_Open_port(info: MPI_Info, port_name: *mut c_char) {
+        call(331, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Publish_name, MPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) {
+        call(332, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Unpublish_name, MPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) {
+        call(333, Target::None, || Err(not_built()))
+    }
+}

@@ -1,0 +1,53 @@
+//! What every generated file uses.
+
+pub(crate) use std::ffi::{c_char, c_int, c_void};
+
+pub(crate) use towpath_mpi::entry::{count_to_int, not_built, put, put_string, put_string_with_length, require, room};
+pub(crate) use towpath_mpi::errors::Target;
+pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind};
+
+pub(crate) use crate::FACE;
+pub(crate) use crate::constants::*;
+pub(crate) use crate::generated::tables::limits;
+pub(crate) use crate::handles::*;
+pub(crate) use crate::status::*;
+
+/// Runs a body that needs an initialised MPI; returns the code for the program.
+#[inline(always)]
+pub(crate) fn call(number: u16, target: Target, body: impl FnOnce() -> towpath_mpi::error::Result<()>) -> c_int {
+    error_code_out(towpath_mpi::entry::call(&FACE, number, target, body))
+}
+
+/// Runs a body that the standard allows at any time.
+#[inline]
+pub(crate) fn call_any_time(
+    number: u16,
+    target: Target,
+    body: impl FnOnce() -> towpath_mpi::error::Result<()>,
+) -> c_int {
+    error_code_out(towpath_mpi::entry::call_any_time(&FACE, number, target, body))
+}
+
+/// Exports a function under its PMPI_ and its MPI_ name. The two have the same code, which the release build merges
+/// to one address; tools replace the MPI_ name and call the PMPI_ name.
+macro_rules! export {
+    ($(#[$about:meta])* $pmpi:ident, $mpi:ident($($name:ident: $kind:ty),* $(,)?) $body:block) => {
+        export! { $(#[$about])* $pmpi, $mpi($($name: $kind),*) -> std::ffi::c_int $body }
+    };
+    ($(#[$about:meta])* $pmpi:ident, $mpi:ident($($name:ident: $kind:ty),* $(,)?) -> $result:ty $body:block) => {
+        /// # Safety
+        /// As the standard demands of the program: pointers point to what their parameter means.
+        $(#[$about])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $kind),*) -> $result $body
+        /// # Safety
+        /// As the standard demands of the program: pointers point to what their parameter means.
+        $(#[$about])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $mpi($($name: $kind),*) -> $result {
+            // SAFETY: the same promise of the program.
+            unsafe { $pmpi($($name),*) }
+        }
+    };
+}
+pub(crate) use export;

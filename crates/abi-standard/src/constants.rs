@@ -1,0 +1,126 @@
+//! The numbers of the standard ABI are Towpath's own: everything passes through.
+
+use std::ffi::{c_int, c_void};
+
+use towpath_mpi::{Callback, Integers, IntegersMut};
+
+macro_rules! pass {
+    ($($into:ident, $from:ident;)*) => {
+        $(
+            #[inline(always)]
+            #[allow(dead_code)]
+            pub(crate) fn $into(value: c_int) -> i32 {
+                value
+            }
+            #[inline(always)]
+            #[allow(dead_code)]
+            pub(crate) fn $from(value: i32) -> c_int {
+                value
+            }
+        )*
+    };
+}
+
+pass! {
+    rank_in, rank_out;
+    root_in, root_out;
+    tag_in, tag_out;
+    error_code_in, error_code_out;
+    error_class_in, error_class_out;
+    comparison_in, comparison_out;
+    topology_in, topology_out;
+    keyval_in, keyval_out;
+    split_type_in, split_type_out;
+    typeclass_in, typeclass_out;
+    order_in, order_out;
+    lock_type_in, lock_type_out;
+    access_mode_in, access_mode_out;
+    whence_in, whence_out;
+    assertion_in, assertion_out;
+    combiner_in, combiner_out;
+    thread_level_in, thread_level_out;
+    verbosity_in, verbosity_out;
+    bind_in, bind_out;
+    scope_in, scope_out;
+    variable_class_in, variable_class_out;
+    callback_safety_in, callback_safety_out;
+    source_order_in, source_order_out;
+}
+
+/// A buffer address; MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are the core's own numbers.
+#[inline(always)]
+pub(crate) fn buffer_in(pointer: *const c_void) -> *const c_void {
+    pointer
+}
+
+/// The displacement of a file view.
+#[inline(always)]
+pub(crate) fn view_displacement_in(value: i64) -> i64 {
+    value
+}
+
+/// A program's function; the predefined attribute functions are the core's own numbers.
+#[inline(always)]
+pub(crate) fn callback_in(function: *const c_void) -> Callback {
+    Callback(function)
+}
+
+/// Weights of edges, or MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY.
+#[inline(always)]
+pub(crate) fn weights_in(weights: *const c_int) -> Integers {
+    Integers::small(weights)
+}
+
+/// Weights that the core fills.
+#[inline(always)]
+pub(crate) fn weights_out(weights: *mut c_int) -> IntegersMut {
+    IntegersMut::small(weights)
+}
+
+/// The value of an attribute.
+#[inline(always)]
+pub(crate) fn attribute_out(_keyval: i32, value: *mut c_void) -> *mut c_void {
+    value
+}
+
+/// An array of numbers that need no translation here.
+pub(crate) struct Given(*const c_int);
+
+impl Given {
+    pub(crate) fn integers(&self) -> Integers {
+        Integers::small(self.0)
+    }
+}
+
+/// An array of numbers that the core fills and that need no translation here.
+pub(crate) struct Wanted(*mut c_int);
+
+impl Wanted {
+    pub(crate) fn integers(&mut self) -> IntegersMut {
+        IntegersMut::small(self.0)
+    }
+    pub(crate) fn finish(self) {}
+}
+
+/// Ranks of MPI_Group_translate_ranks.
+pub(crate) fn ranks_in(ranks: *const c_int, _length: c_int) -> Given {
+    Given(ranks)
+}
+
+/// Ranks that the core fills.
+pub(crate) fn ranks_out(ranks: *mut c_int, _length: c_int) -> Wanted {
+    Wanted(ranks)
+}
+
+/// MPI_DISTRIBUTE_BLOCK and its kin.
+pub(crate) fn distributions_in(values: *const c_int, _length: c_int) -> Given {
+    Given(values)
+}
+
+/// Arguments of distributions, or MPI_DISTRIBUTE_DFLT_DARG.
+pub(crate) fn distribution_arguments_in(values: *const c_int, _length: c_int) -> Given {
+    Given(values)
+}
+
+/// What MPI_Type_get_contents gave needs no translation here.
+pub(crate) fn contents_put(_combiner: i32, _integers: *mut c_int, _count: i64) {}

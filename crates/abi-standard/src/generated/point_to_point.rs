@@ -1,0 +1,391 @@
+//! Point-to-point communication (chapter 3).
+//!
+//! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
+
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+
+use crate::prelude::*;
+
+export! {
+    PMPI_Bsend, MPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(20, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Bsend_c, MPI_Bsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(20, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Bsend_init, MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(21, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Bsend_init_c, MPI_Bsend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(21, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_attach, MPI_Buffer_attach(buffer: *mut c_void, size: c_int) {
+        call(22, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_attach_c, MPI_Buffer_attach_c(buffer: *mut c_void, size: i64) {
+        call(22, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_detach, MPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) {
+        call(23, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_detach_c, MPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut i64) {
+        call(23, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_flush, MPI_Buffer_flush() {
+        call(24, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Buffer_iflush, MPI_Buffer_iflush(request: *mut MPI_Request) {
+        call(25, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_attach_buffer, MPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) {
+        call(26, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_attach_buffer_c, MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: i64) {
+        call(26, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_detach_buffer, MPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) {
+        call(27, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_detach_buffer_c, MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut i64) {
+        call(27, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_flush_buffer, MPI_Comm_flush_buffer(comm: MPI_Comm) {
+        call(28, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Comm_iflush_buffer, MPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) {
+        call(29, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ibsend, MPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(30, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ibsend_c, MPI_Ibsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(30, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Improbe, MPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) {
+        call(31, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Imrecv, MPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) {
+        call(32, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Imrecv_c, MPI_Imrecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) {
+        call(32, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Iprobe, MPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) {
+        call(33, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Irecv, MPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(34, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Irecv_c, MPI_Irecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(34, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Irsend, MPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(35, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Irsend_c, MPI_Irsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(35, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isend, MPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(36, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isend_c, MPI_Isend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(36, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isendrecv, MPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(37, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isendrecv_c, MPI_Isendrecv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(37, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isendrecv_replace, MPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(38, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Isendrecv_replace_c, MPI_Isendrecv_replace_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(38, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Issend, MPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(39, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Issend_c, MPI_Issend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(39, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Mprobe, MPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) {
+        call(40, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Mrecv, MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) {
+        call(41, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Mrecv_c, MPI_Mrecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) {
+        call(41, Target::None, || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Probe, MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(42, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Recv, MPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(43, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Recv_c, MPI_Recv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(43, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Recv_init, MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(44, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Recv_init_c, MPI_Recv_init_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(44, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Rsend, MPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(45, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Rsend_c, MPI_Rsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(45, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Rsend_init, MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(46, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Rsend_init_c, MPI_Rsend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(46, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Send, MPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(47, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Send_c, MPI_Send_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(47, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Send_init, MPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(48, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Send_init_c, MPI_Send_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(48, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Sendrecv, MPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(49, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Sendrecv_c, MPI_Sendrecv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(49, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Sendrecv_replace, MPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(50, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Sendrecv_replace_c, MPI_Sendrecv_replace_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
+        call(50, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_attach_buffer, MPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) {
+        call_any_time(51, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_attach_buffer_c, MPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: i64) {
+        call_any_time(51, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_detach_buffer, MPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) {
+        call_any_time(52, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_detach_buffer_c, MPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut i64) {
+        call_any_time(52, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_flush_buffer, MPI_Session_flush_buffer(session: MPI_Session) {
+        call_any_time(53, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Session_iflush_buffer, MPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) {
+        call_any_time(54, Target::Session(session_in(session)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ssend, MPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(55, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ssend_c, MPI_Ssend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
+        call(55, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ssend_init, MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(56, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}
+
+export! {
+    PMPI_Ssend_init_c, MPI_Ssend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
+        call(56, Target::Comm(comm_in(comm)), || Err(not_built()))
+    }
+}

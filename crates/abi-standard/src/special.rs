@@ -1,0 +1,88 @@
+//! The functions that return no error code or have no body in the core.
+
+use crate::prelude::*;
+
+export! {
+    /// The version of this ABI (MPI 5.0, 20.2).
+    PMPI_Abi_get_version, MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) {
+        // SAFETY: the program gives two variables or NULL.
+        unsafe {
+            put(major, 1);
+            put(minor, 0);
+        }
+        0
+    }
+}
+
+export! {
+    /// Seconds since a moment in the past (MPI 5.0, 9.6).
+    PMPI_Wtime, MPI_Wtime() -> f64 {
+        towpath_mpi::environment::wtime()
+    }
+}
+
+export! {
+    /// Seconds between two ticks of MPI_Wtime.
+    PMPI_Wtick, MPI_Wtick() -> f64 {
+        towpath_mpi::environment::wtick()
+    }
+}
+
+export! {
+    /// Sum of an address and a displacement (MPI 5.0, 5.1.5).
+    PMPI_Aint_add, MPI_Aint_add(base: i64, displacement: i64) -> i64 {
+        base.wrapping_add(displacement)
+    }
+}
+
+export! {
+    /// Difference of two addresses.
+    PMPI_Aint_diff, MPI_Aint_diff(first: i64, second: i64) -> i64 {
+        first.wrapping_sub(second)
+    }
+}
+
+export! {
+    /// A call for tools, which this library ignores. C passes further arguments, which nothing reads.
+    PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {
+        let _ = level;
+        0
+    }
+}
+
+macro_rules! numbers {
+    ($($kind:ty, $into:ident, $from:ident, $ptoint:ident, $toint:ident, $pfromint:ident, $fromint:ident;)*) => {
+        $(
+            export! {
+                /// The number of a handle for Fortran (MPI 5.0, 20.4).
+                $ptoint, $toint(handle: $kind) -> c_int {
+                    $into(handle).0 as c_int
+                }
+            }
+            export! {
+                /// The handle of a number from Fortran.
+                $pfromint, $fromint(number: c_int) -> $kind {
+                    $from(towpath_mpi::Handle(number as u32))
+                }
+            }
+        )*
+    };
+}
+
+numbers! {
+    MPI_Comm, comm_in, comm_out, PMPI_Comm_toint, MPI_Comm_toint, PMPI_Comm_fromint, MPI_Comm_fromint;
+    MPI_Group, group_in, group_out, PMPI_Group_toint, MPI_Group_toint, PMPI_Group_fromint, MPI_Group_fromint;
+    MPI_Datatype, datatype_in, datatype_out, PMPI_Type_toint, MPI_Type_toint, PMPI_Type_fromint, MPI_Type_fromint;
+    MPI_File, file_in, file_out, PMPI_File_toint, MPI_File_toint, PMPI_File_fromint, MPI_File_fromint;
+    MPI_Errhandler, errhandler_in, errhandler_out,
+        PMPI_Errhandler_toint, MPI_Errhandler_toint, PMPI_Errhandler_fromint, MPI_Errhandler_fromint;
+    MPI_Op, op_in, op_out, PMPI_Op_toint, MPI_Op_toint, PMPI_Op_fromint, MPI_Op_fromint;
+    MPI_Info, info_in, info_out, PMPI_Info_toint, MPI_Info_toint, PMPI_Info_fromint, MPI_Info_fromint;
+    MPI_Win, win_in, win_out, PMPI_Win_toint, MPI_Win_toint, PMPI_Win_fromint, MPI_Win_fromint;
+    MPI_Request, request_in, request_out,
+        PMPI_Request_toint, MPI_Request_toint, PMPI_Request_fromint, MPI_Request_fromint;
+    MPI_Message, message_in, message_out,
+        PMPI_Message_toint, MPI_Message_toint, PMPI_Message_fromint, MPI_Message_fromint;
+    MPI_Session, session_in, session_out,
+        PMPI_Session_toint, MPI_Session_toint, PMPI_Session_fromint, MPI_Session_fromint;
+}

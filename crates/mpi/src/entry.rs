@@ -1,0 +1,142 @@
+//! What both faces do around every body: the check that MPI is initialised, the published call, the error handler, and
+//! the writing of out-parameters.
+//!
+//! Invariant: out-parameters are written by the face only when the body succeeded.
+
+use std::ffi::{c_char, c_int};
+
+use crate::constants;
+use crate::error::{Error, Result};
+use crate::errors::{self, Target};
+use crate::face::Face;
+use crate::world;
+
+/// Runs a body that needs an initialised MPI; returns MPI_SUCCESS or the neutral code after the error handler.
+///
+/// `number` is the function's number in `towpath_base::calls::NAMES`.
+#[inline(always)]
+pub fn call(face: &'static Face, number: u16, target: Target, body: impl FnOnce() -> Result<()>) -> i32 {
+    let result = match world::enter(number) {
+        Ok(()) => {
+            let result = body();
+            world::leave();
+            result
+        }
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(()) => constants::SUCCESS,
+        Err(error) => errors::raise(face, target, number, error),
+    }
+}
+
+/// Runs a body that the standard allows at any time.
+#[inline]
+pub fn call_any_time(face: &'static Face, number: u16, target: Target, body: impl FnOnce() -> Result<()>) -> i32 {
+    world::set_face(face);
+    match body() {
+        Ok(()) => constants::SUCCESS,
+        Err(error) => errors::raise(face, target, number, error),
+    }
+}
+
+/// The error of a function whose body does not exist yet.
+#[cold]
+pub fn not_built() -> Error {
+    Error::new(constants::ERR_UNSUPPORTED_OPERATION, "this function is not built yet (docs/standard.md lists what is)")
+}
+
+/// Refuses NULL where the program must give the address of a variable.
+///
+/// # Errors
+/// MPI_ERR_ARG.
+#[inline(always)]
+pub fn require<T>(pointer: *mut T, name: &'static str) -> Result<()> {
+    if pointer.is_null() { Err(missing(name)) } else { Ok(()) }
+}
+
+#[cold]
+fn missing(name: &'static str) -> Error {
+    Error::new(constants::ERR_ARG, format!("argument {name} is NULL; pass the address of a variable"))
+}
+
+/// Writes to a variable that the program may leave out.
+///
+/// # Safety
+/// `pointer` is NULL or the program's variable.
+pub unsafe fn put<T>(pointer: *mut T, value: T) {
+    if !pointer.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { pointer.write(value) }
+    }
+}
+
+/// A count for an `int` of the program: MPI_UNDEFINED when it does not fit.
+#[inline]
+pub fn count_to_int(value: i64) -> c_int {
+    c_int::try_from(value).unwrap_or(constants::UNDEFINED)
+}
+
+/// Room of a string whose length the program gave without the terminating zero (MPI_Info_get).
+pub fn room(length: c_int) -> usize {
+    usize::try_from(length).unwrap_or(0) + 1
+}
+
+/// Writes a string of at most `room` bytes, terminating zero included; returns the length written without the zero.
+///
+/// # Safety
+/// `pointer` has room for `room` bytes.
+pub unsafe fn put_string(pointer: *mut c_char, room: usize, text: &str) -> c_int {
+    if pointer.is_null() || room == 0 {
+        return 0;
+    }
+    let length = text.len().min(room - 1);
+    // SAFETY: promised by the caller; `text` has at least `length` bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), pointer.cast::<u8>(), length);
+        pointer.add(length).write(0);
+    }
+    length as c_int
+}
+
+/// Writes a string into a room that the program gives in `*length`, and the room it needs into `*length`.
+///
+/// # Safety
+/// `length` is NULL or the program's variable; `pointer` is NULL or has room for `*length` bytes.
+pub unsafe fn put_string_with_length(pointer: *mut c_char, length: *mut c_int, text: &str) {
+    if length.is_null() {
+        return;
+    }
+    // SAFETY: promised by the caller.
+    unsafe {
+        put_string(pointer, usize::try_from(*length).unwrap_or(0), text);
+        *length = count_to_int(text.len() as i64 + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_cut_and_terminated() {
+        let mut room = [1 as c_char; 4];
+        // SAFETY: four bytes.
+        assert_eq!(unsafe { put_string(room.as_mut_ptr(), 4, "abcdef") }, 3);
+        assert_eq!(room, [b'a' as c_char, b'b' as c_char, b'c' as c_char, 0]);
+        let mut length = 2;
+        // SAFETY: four bytes, of which two are offered.
+        unsafe { put_string_with_length(room.as_mut_ptr(), &mut length, "xyz") };
+        assert_eq!((room[0], room[1], length), (b'x' as c_char, 0, 4));
+        length = 0;
+        // SAFETY: a length of 0 asks for the needed room only.
+        unsafe { put_string_with_length(std::ptr::null_mut(), &mut length, "xyz") };
+        assert_eq!(length, 4);
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_undefined() {
+        assert_eq!(count_to_int(7), 7);
+        assert_eq!(count_to_int(1 << 31), constants::UNDEFINED);
+    }
+}

@@ -1,0 +1,50 @@
+//! The one error type of the core: a class of the standard and a sentence that names argument and value.
+//!
+//! Nothing here decides what happens with an error; [`crate::errors::raise`] finds the error handler (MPI 5.0, chapter 9).
+
+use std::borrow::Cow;
+
+use crate::face::Handle;
+
+/// Why an operation was refused or failed.
+#[derive(Debug, Clone)]
+pub struct Error(Box<Body>);
+
+#[derive(Debug, Clone)]
+struct Body {
+    class: i32,
+    text: Cow<'static, str>,
+    object: Option<Handle>,
+}
+
+/// Result of every body.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of a class of the standard (neutral number) with its sentence.
+    #[cold]
+    pub fn new(class: i32, text: impl Into<Cow<'static, str>>) -> Error {
+        Error(Box::new(Body { class, text: text.into(), object: None }))
+    }
+
+    /// The class, or a code that a user's callback returned.
+    pub fn class(&self) -> i32 {
+        self.0.class
+    }
+
+    /// The same error, decided by the error handler of this communicator (completion functions have no communicator).
+    pub fn with_object(mut self, comm: Handle) -> Error {
+        self.0.object = Some(comm);
+        self
+    }
+
+    /// The communicator whose handler decides, where the function that fails does not name it.
+    pub fn object(&self) -> Option<Handle> {
+        self.0.object
+    }
+
+    /// The sentence.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+}

@@ -1,0 +1,335 @@
+//! Writes the functions of a face: `crates/abi-*/src/generated/<chapter>.rs`.
+//!
+//! Both faces get the same text; what differs between them are the functions called here (`comm_in`, `rank_out`, ...)
+//! and the C types, which each face defines by hand.
+
+use std::fmt::Write;
+
+use super::built::Built;
+use crate::api::{Api, Direction, Face, Function, Parameter};
+use crate::kinds;
+
+/// One chapter's file, or `None` when the face has no generated function of that chapter.
+pub fn chapter(api: &Api, built: &Built, face: Face, chapter: &str) -> Option<String> {
+    let mut functions = String::new();
+    for (index, f) in api.functions.iter().enumerate() {
+        if f.chapter != chapter || f.special || !f.in_face(face) {
+            continue;
+        }
+        let number = index + 1;
+        let built = built.file(f).is_some();
+        functions.push_str(&function(f, number, built, false));
+        if f.has_large(face) {
+            functions.push_str(&function(f, number, built, true));
+        }
+    }
+    if functions.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "//! {}.\n//!\n//! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.\n\n\
+         #![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]\n\n\
+         use crate::prelude::*;\n\n{functions}",
+        api.chapters[chapter]
+    ))
+}
+
+/// Rust type of a parameter at the C border.
+pub fn c_type(p: &Parameter, large: bool) -> String {
+    let pointer = |to: &str| match p.direction {
+        Direction::In => format!("*const {to}"),
+        _ => format!("*mut {to}"),
+    };
+    let scalar = |t: &str| match p.direction {
+        Direction::In => t.to_string(),
+        _ => format!("*mut {t}"),
+    };
+    let width = |(small, wide): (&'static str, &'static str)| {
+        if if large { wide } else { small } == "int" { "c_int" } else { "i64" }
+    };
+    let kind = p.kind.as_str();
+    if let Some((c, _)) = kinds::handle(kind) {
+        scalar(c)
+    } else if let Some((c, _)) = kinds::handle_array(kind) {
+        pointer(c)
+    } else if let Some(widths) = kinds::number(kind) {
+        scalar(width(widths))
+    } else if let Some(widths) = kinds::array(kind) {
+        pointer(width(widths))
+    } else if kinds::is_int(kind) || kind == "logical" || kind == "length" {
+        scalar("c_int")
+    } else if kinds::is_callback(kind) {
+        "*const c_void".into()
+    } else {
+        match kind {
+            "status" | "statuses" => pointer("MPI_Status"),
+            "buffer" => pointer("c_void"),
+            "pointer" | "attribute" => "*mut c_void".into(),
+            "string" => pointer("c_char"),
+            "strings" => "*const *const c_char".into(),
+            "string_arrays" => "*const *const *const c_char".into(),
+            "argc" => "*mut c_int".into(),
+            "argv" => "*mut *mut *mut c_char".into(),
+            "double" => "f64".into(),
+            "MPIX_Stream" | "MPIX_Grequest_class" => scalar("c_int"),
+            _ => scalar("*mut c_void"),
+        }
+    }
+}
+
+fn function(f: &Function, number: usize, built: bool, large: bool) -> String {
+    let suffix = if large { "_c" } else { "" };
+    let mut arguments = String::new();
+    for p in f.parameters.iter().filter(|p| large || !p.large_only) {
+        let _ = write!(arguments, "{}: {}, ", kinds::rust_name(&p.name), c_type(p, large));
+    }
+    let arguments = arguments.trim_end_matches(", ");
+    let wrapper = if f.any_time { "call_any_time" } else { "call" };
+    let target = target(f);
+    let mut text = format!("export! {{\n    P{0}{suffix}, {0}{suffix}({arguments}) {{\n", f.name);
+    if built {
+        let body = Body { f, large };
+        let _ = write!(text, "        {wrapper}({number}, {target}, || unsafe {{\n{}        }})\n", body.text());
+    } else {
+        let _ = writeln!(text, "        {wrapper}({number}, {target}, || Err(not_built()))");
+    }
+    text.push_str("    }\n}\n\n");
+    text
+}
+
+/// The object whose error handler decides.
+fn target(f: &Function) -> String {
+    for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")] {
+        let found = f.parameters.iter().find(|p| p.kind == kind && p.direction != Direction::Out);
+        if let Some(p) = found {
+            let variable = kinds::rust_name(&p.name);
+            return if p.direction == Direction::In {
+                format!("Target::{name}({kind}_in({variable}))")
+            } else {
+                format!("Target::{name}(unsafe {{ {kind}_at({variable}) }})")
+            };
+        }
+    }
+    "Target::None".into()
+}
+
+/// The statements between the C arguments and the body and back.
+struct Body<'a> {
+    f: &'a Function,
+    large: bool,
+}
+
+impl Body<'_> {
+    fn text(&self) -> String {
+        let mut before = String::new();
+        let mut arguments = Vec::new();
+        let mut after_all = String::new();
+        let mut returned = Vec::new();
+        let mut after = String::new();
+        let flag = self.f.parameters.iter().any(|p| p.name == "flag" && p.direction == Direction::Out);
+        for p in &self.f.parameters {
+            let name = kinds::rust_name(&p.name);
+            let absent = p.large_only && !self.large;
+            if self.must_exist(p) && !absent {
+                let _ = writeln!(before, "            require({name}, \"{}\")?;", p.name);
+            }
+            if p.kind == "length" {
+                continue;
+            }
+            if kinds::is_returned(p) {
+                if absent {
+                    returned.push("_".to_string());
+                    continue;
+                }
+                returned.push(format!("v_{name}"));
+                let conditional = flag && matches!(p.kind.as_str(), "status" | "message" | "string" | "attribute");
+                let write = self.write(p, &name);
+                let write = if conditional { format!("if v_flag {{ {write} }}") } else { write };
+                let _ = writeln!(after, "            {write}");
+            } else if absent {
+                arguments.push(if kinds::array(&p.kind).is_some() {
+                    "IntegersMut::large(std::ptr::null_mut())".to_string()
+                } else {
+                    "0".to_string()
+                });
+            } else {
+                arguments.push(self.argument(p, &name, &mut before, &mut after_all));
+            }
+        }
+        if self.f.tell_large {
+            arguments.push(self.large.to_string());
+        }
+        let call = format!("towpath_mpi::{}::{}({})", self.f.chapter, self.f.body, arguments.join(", "));
+        let mut text = before;
+        let result = match returned.len() {
+            0 => String::new(),
+            1 => format!("let {} = ", returned[0]),
+            _ => format!("let ({}) = ", returned.join(", ")),
+        };
+        if after_all.is_empty() {
+            let _ = writeln!(text, "            {result}{call}?;");
+        } else {
+            let _ = writeln!(text, "            let result = {call};\n{after_all}            {result}result?;");
+        }
+        text.push_str(&after);
+        if self.f.name == "MPI_Type_get_contents" {
+            // Some of the ints are constants of the standard, by the type's combiner.
+            text.push_str(
+                "            let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;\n\
+                 \x20           contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
+            );
+        }
+        text.push_str("            Ok(())\n");
+        text
+    }
+
+    /// Whether a NULL in this place is an error that the face finds.
+    fn must_exist(&self, p: &Parameter) -> bool {
+        if p.direction == Direction::In || p.direction == Direction::InMutable || self.f.chapter == "tools" {
+            return false;
+        }
+        kinds::handle(&p.kind).is_some()
+            || kinds::number(&p.kind).is_some()
+            || kinds::is_int(&p.kind)
+            || matches!(p.kind.as_str(), "logical" | "length" | "string" | "pointer" | "attribute")
+    }
+
+    /// The expression for one argument of the body.
+    fn argument(&self, p: &Parameter, name: &str, before: &mut String, after: &mut String) -> String {
+        let kind = p.kind.as_str();
+        let inout = p.direction == Direction::InOut;
+        let changed = |before: &mut String, after: &mut String, read: String, write: String| {
+            let _ = writeln!(before, "            let mut v_{name} = {read};");
+            let _ = writeln!(after, "            {write}");
+            format!("&mut v_{name}")
+        };
+        if kinds::handle(kind).is_some() {
+            if inout {
+                return changed(
+                    before,
+                    after,
+                    format!("{kind}_in(*{name})"),
+                    format!("*{name} = {kind}_out(v_{name});"),
+                );
+            }
+            return format!("{kind}_in({name})");
+        }
+        if let Some((_, core)) = kinds::handle_array(kind) {
+            return format!("HandleArray::new({name}.cast(), &FACE, Kind::{core})");
+        }
+        if kinds::number(kind).is_some() {
+            let special = if kind == "view_displacement" { "view_displacement_in" } else { "i64::from" };
+            if inout {
+                let write = if self.is_narrow(p) {
+                    format!("*{name} = count_to_int(v_{name});")
+                } else {
+                    format!("*{name} = v_{name};")
+                };
+                return changed(before, after, format!("i64::from(*{name})"), write);
+            }
+            return format!("{special}({name})");
+        }
+        if kinds::array(kind).is_some() {
+            return self.array(p, name, before, after);
+        }
+        if kinds::is_translated_int(kind) {
+            if inout {
+                return changed(
+                    before,
+                    after,
+                    format!("{kind}_in(*{name})"),
+                    format!("*{name} = {kind}_out(v_{name});"),
+                );
+            }
+            return format!("{kind}_in({name})");
+        }
+        if kinds::is_callback(kind) {
+            return format!("callback_in({name})");
+        }
+        match kind {
+            "status" if inout => {
+                changed(before, after, format!("status_in({name})?"), format!("status_put_whole({name}, &v_{name});"))
+            }
+            "status" => format!("status_in({name})?"),
+            "statuses" => format!("statuses({name})"),
+            "buffer" if p.direction == Direction::In => format!("buffer_in({name})"),
+            "buffer" => format!("buffer_in({name}).cast_mut()"),
+            "logical" => format!("{name} != 0"),
+            _ if kinds::is_opaque(kind) && inout => {
+                changed(before, after, format!("*{name}"), format!("*{name} = v_{name};"))
+            }
+            _ => name.to_string(),
+        }
+    }
+
+    fn is_narrow(&self, p: &Parameter) -> bool {
+        let widths = kinds::number(&p.kind).or_else(|| kinds::array(&p.kind)).unwrap_or(("", ""));
+        if self.large { widths.1 == "int" } else { widths.0 == "int" }
+    }
+
+    fn array(&self, p: &Parameter, name: &str, before: &mut String, after: &mut String) -> String {
+        let kind = p.kind.as_str();
+        let input = p.direction == Direction::In || p.direction == Direction::InMutable;
+        if let Some(length) = &p.length {
+            if input {
+                let _ = writeln!(before, "            let v_{name} = {kind}_in({name}, {length});");
+            } else {
+                let _ = writeln!(before, "            let mut v_{name} = {kind}_out({name}, {length});");
+                let _ = writeln!(after, "            v_{name}.finish();");
+            }
+            return format!("v_{name}.integers()");
+        }
+        if kind == "weights" {
+            return format!("weights_{}({name})", if input { "in" } else { "out" });
+        }
+        let reader = if input { "Integers" } else { "IntegersMut" };
+        let width = if self.is_narrow(p) { "small" } else { "large" };
+        let cast = if kind == "ranges" { ".cast()" } else { "" };
+        format!("{reader}::{width}({name}{cast})")
+    }
+
+    /// The statement that writes a returned value.
+    fn write(&self, p: &Parameter, name: &str) -> String {
+        let kind = p.kind.as_str();
+        let assign = |value: String| {
+            if self.f.chapter == "tools" { format!("put({name}, {value});") } else { format!("*{name} = {value};") }
+        };
+        if kinds::handle(kind).is_some() || kinds::is_translated_int(kind) {
+            return assign(format!("{kind}_out(v_{name})"));
+        }
+        if kinds::number(kind).is_some() {
+            return assign(if self.is_narrow(p) { format!("count_to_int(v_{name})") } else { format!("v_{name}") });
+        }
+        match kind {
+            "logical" => assign(format!("c_int::from(v_{name})")),
+            "status" => format!("status_put({name}, &v_{name});"),
+            "pointer" => format!("{name}.cast::<*mut c_void>().write(v_{name});"),
+            "attribute" => {
+                let key = self.f.parameters.iter().find(|p| p.kind == "keyval").expect("an attribute has a key");
+                let key = kinds::rust_name(&key.name);
+                format!("{name}.cast::<*mut c_void>().write(attribute_out(keyval_in({key}), v_{name}));")
+            }
+            "string" => self.write_string(p, name),
+            _ => assign(format!("v_{name}")),
+        }
+    }
+
+    fn write_string(&self, p: &Parameter, name: &str) -> String {
+        if let Some(max) = &p.max {
+            let length = self.f.parameters.iter().find(|p| p.kind == "length");
+            let put = format!("put_string({name}, limits::{max}, &v_{name})");
+            return match length {
+                Some(length) => format!("*{} = {put};", kinds::rust_name(&length.name)),
+                None => format!("{put};"),
+            };
+        }
+        let room = p.room.as_ref().expect("a string out has a room");
+        let parameter = self.f.parameters.iter().find(|q| &q.name == room).expect("the room is a parameter");
+        let room = kinds::rust_name(room);
+        if parameter.direction == Direction::In {
+            format!("put_string({name}, room({room}), &v_{name});")
+        } else {
+            format!("put_string_with_length({name}, {room}, &v_{name});")
+        }
+    }
+}
