@@ -1,0 +1,12 @@
+/* MPI_Alltoallv: every form, size, layout and MPI_IN_PLACE against a local reference. MPI 5.0, chapter 6 */
+#include "movements.h"
+
+int main(int argc, char **argv)
+{
+    start(&argc, &argv);
+    layouts_make();
+    movement_everything(MPI_COMM_WORLD, ALLTOALLV);
+    movement_everything(MPI_COMM_SELF, ALLTOALLV);
+    layouts_free();
+    return finish();
+}
