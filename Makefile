@@ -1,0 +1,53 @@
+# The front door. On a machine with Rust, a C compiler and Python 3.11 (venv, pip):
+#
+#   make demo                  build, set up, and run programs that nobody here wrote
+#   make test                  build, set up, and run all tests (25 minutes on two cores at most)
+#   make build                 build/install (lib, include, bin) and the wheel in build/dist
+#   make install PREFIX=/opt/towpath
+#   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
+#   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process
+#   make lint                  format, clippy, arrows, generated files, sizes
+#
+# All that is made lies under build/ and target/. Builds and benchmarks exclude each other by build/lock.
+
+PYTHON ?= python3
+CARGO ?= cargo
+PREFIX ?= /usr/local
+TEST ?=
+ROUNDS ?= 9
+REPEAT ?= 500
+
+LOCKED = mkdir -p build && flock build/lock
+TIMED = $(PYTHON) tests/timed.py
+
+.PHONY: build wheel install demo test bench stress lint clean
+
+build:
+	@$(LOCKED) $(TIMED) "build the libraries" $(CARGO) run -q -p xtask -- dist --prefix build/install
+	@$(LOCKED) $(TIMED) "build the wheel" $(PYTHON) tests/wheel.py
+
+wheel: build
+
+install: build
+	@mkdir -p "$(DESTDIR)$(PREFIX)"
+	cp -r build/install/. "$(DESTDIR)$(PREFIX)/"
+
+demo: build
+	@$(PYTHON) examples/demo.py
+
+test: build
+	@$(PYTHON) tests/all.py
+
+lint:
+	@$(PYTHON) tests/lint.py
+
+bench: build
+	@$(PYTHON) benchmarks/run.py --rounds $(ROUNDS)
+
+stress: build
+	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)'
+	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
+
+clean:
+	rm -rf build
+	$(CARGO) clean
