@@ -3,6 +3,8 @@
 //! Only this module reads the environment. `towpath info`, the documentation and the later tools interface print
 //! the same table.
 
+use std::ffi::OsString;
+
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -52,6 +54,11 @@ pub const SETTINGS: &[Setting] = &[
 /// Reads an environment variable; `None` when it is unset or not valid UTF-8.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// Every environment variable, for the launcher, which passes them on.
+pub fn whole_environment() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
 }
 
 /// The value of a setting of the table: the variable, else its default; `None` when both are empty.

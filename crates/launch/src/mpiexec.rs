@@ -1,6 +1,96 @@
-//! The launcher.
+//! `mpiexec`: starts the ranks of a job on this host, serves PMI-1 to them, forwards their output, and ends them all
+//! together, leaving no process, file or segment behind.
+//!
+//! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian ([`guardian`]: parent of the ranks,
+//! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own.
 
-/// Runs it.
+mod binding;
+mod calls;
+mod descendants;
+mod environment;
+mod events;
+mod guardian;
+mod input;
+mod job;
+mod local_hosts;
+mod options;
+mod output;
+mod plan;
+mod report;
+mod server;
+mod signals;
+mod start;
+mod table;
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use options::{Command, Request};
+use plan::{Plan, Refusal};
+
+/// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {
+    match options::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run(request)) => run(request).unwrap_or_else(|refusal| {
+            eprintln!("mpiexec: {}", refusal.sentence);
+            refusal.code
+        }),
+        Ok(Command::Help) => show(&table::help()),
+        Ok(Command::Version) => {
+            show(&format!("mpiexec (Towpath) {}; serves PMI 1.1 on one host\n", env!("CARGO_PKG_VERSION")))
+        }
+        Err(sentence) => {
+            eprintln!("mpiexec: {sentence}");
+            2
+        }
+    }
+}
+
+/// Prints a text; a reader that has gone is no error.
+fn show(text: &str) -> i32 {
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
     0
+}
+
+fn run(request: Request) -> Result<i32, Refusal> {
+    let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
+    let answered = signals::Set::answered();
+    let mask = answered.block();
+    let signals = answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
+    let spared = descendants::children();
+    descendants::adopt_orphans();
+
+    let plan = Plan::make(&request, mask)?;
+    let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
+    let size = plan.starts.len();
+    let view = crate::segment::View::map(plan.segment.as_fd(), size)
+        .map_err(|error| failed("The shared memory of the job cannot be mapped", error))?;
+    let command_names = plan.starts.iter().map(|start| start.program.to_string_lossy().into_owned()).collect();
+    let mut own = plan.own_descriptors();
+    own.extend([commands.as_raw_fd(), signals.as_raw_fd()]);
+    let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
+        .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
+    let job = job::Job::new(job::Parts {
+        server: server::Server::new(plan.nonce, &plan.appnums),
+        ends: plan.ends,
+        view,
+        commands,
+        reports: plan.reports,
+        signals,
+        terminal: input::Terminal::new(plan.input),
+        destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(output::Destination::new),
+        guardian,
+        spared,
+        tag: request.tag_lines,
+        timeout: request.timeout.or_else(timeout_of_environment),
+        command_names,
+    });
+    Ok(job.map_err(|error| failed("The ranks cannot be watched", error))?.run())
+}
+
+/// MPICH's variable for a time limit in seconds.
+fn timeout_of_environment() -> Option<Duration> {
+    let text = towpath_base::config::environment("MPIEXEC_TIMEOUT")?;
+    text.trim().parse().ok().filter(|&seconds| seconds > 0).map(Duration::from_secs)
 }

@@ -1,0 +1,293 @@
+//! The command line of `mpiexec`: one table of options drives both reading and `--help`.
+//!
+//! The options are those that scripts for MPICH, Intel MPI and Open MPI carry; an option counts with one or two dashes,
+//! and `--name=value` is `--name value`. What cannot matter on one host is accepted and ignored; anything else is an
+//! error, in a sentence.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::local_hosts;
+use super::table::{Meaning, ROWS, Row};
+
+/// What the person asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    /// Run a job.
+    Run(Request),
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+}
+
+/// A job as the command line describes it.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) programs: Vec<Program>,
+    /// `None`: the default rule; `Some(true)`: bind to cores; `Some(false)`: do not.
+    pub(crate) bind: Option<bool>,
+    /// Deal cores out socket by socket in turn.
+    pub(crate) spread_over_sockets: bool,
+    /// 0 when not given.
+    pub(crate) cores_per_rank: usize,
+    pub(crate) report_bindings: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) tag_lines: bool,
+    pub(crate) merge_errors: bool,
+    pub(crate) output_folder: Option<PathBuf>,
+    pub(crate) everywhere: Variables,
+}
+
+/// One program and how many ranks run it.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Program {
+    pub(crate) ranks: usize,
+    pub(crate) command: Vec<OsString>,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) variables: Variables,
+}
+
+/// Environment variables asked for.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Variables {
+    /// Variables with their values, in the order of the command line.
+    pub(crate) set: Vec<(OsString, OsString)>,
+    /// `Some`: of the variables of `mpiexec` itself only these are passed on.
+    pub(crate) only: Option<Vec<OsString>>,
+}
+
+/// Reads a command line (without the program's own name).
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut request = Request::default();
+    for part in arguments.split(|argument| argument == ":") {
+        let mut program = Program { ranks: 1, ..Program::default() };
+        let mut rest = part.iter();
+        while let Some(argument) = rest.next() {
+            let text = argument.to_string_lossy();
+            if text == "--" {
+                program.command = rest.by_ref().cloned().collect();
+            } else if !text.starts_with('-') || text == "-" {
+                program.command = std::iter::once(argument).chain(rest.by_ref()).cloned().collect();
+            } else {
+                match option(argument, &mut rest, &mut program, &mut request)? {
+                    Some(command) => return Ok(command),
+                    None => continue,
+                }
+            }
+        }
+        if program.command.is_empty() {
+            return Err(match arguments.len() {
+                0 => "No program was given. Try: mpiexec -n 4 ./program (mpiexec --help lists the options).".to_owned(),
+                _ => "A program is missing after the options (several programs are separated by ':').".to_owned(),
+            });
+        }
+        request.programs.push(program);
+    }
+    Ok(Command::Run(request))
+}
+
+/// Reads one option and its values.
+fn option<'a>(
+    argument: &OsString,
+    rest: &mut impl Iterator<Item = &'a OsString>,
+    program: &mut Program,
+    request: &mut Request,
+) -> Result<Option<Command>, String> {
+    let bytes = argument.as_bytes();
+    let name_and_value = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
+    let equals = name_and_value.iter().position(|&byte| byte == b'=');
+    let (name, attached) = match equals {
+        Some(at) => (&name_and_value[..at], Some(OsString::from_vec(name_and_value[at + 1..].to_vec()))),
+        None => (name_and_value, None),
+    };
+    let row =
+        std::str::from_utf8(name).ok().and_then(|name| ROWS.iter().find(|row| row.names.contains(&name))).ok_or_else(
+            || format!("mpiexec has no option {}; mpiexec --help lists those it has.", argument.to_string_lossy()),
+        )?;
+    let mut values: Vec<OsString> = attached.into_iter().collect();
+    while values.len() < row.values.len() {
+        values.push(
+            rest.next().cloned().ok_or_else(|| {
+                format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "))
+            })?,
+        );
+    }
+    if values.len() > row.values.len() {
+        return Err(format!("The option -{} takes no value.", row.names[0]));
+    }
+    apply(row, &values, program, request)
+}
+
+fn apply(
+    row: &Row,
+    values: &[OsString],
+    program: &mut Program,
+    request: &mut Request,
+) -> Result<Option<Command>, String> {
+    let number = |least: usize| -> Result<usize, String> {
+        let text = values[0].to_string_lossy();
+        text.parse()
+            .ok()
+            .filter(|&number| number >= least)
+            .ok_or_else(|| format!("The option -{} needs a whole number from {least} on, not '{text}'.", row.names[0]))
+    };
+    match row.meaning {
+        Meaning::Help => return Ok(Some(Command::Help)),
+        Meaning::Version => return Ok(Some(Command::Version)),
+        Meaning::Ranks => program.ranks = number(1)?,
+        Meaning::Set => program.variables.set.push((values[0].clone(), values[1].clone())),
+        Meaning::SetEverywhere => request.everywhere.set.push((values[0].clone(), values[1].clone())),
+        Meaning::Export => request.everywhere.set.extend(exported(&values[0])),
+        Meaning::PassNothing => program.variables.only = Some(Vec::new()),
+        Meaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
+        Meaning::PassOnly => program.variables.only = Some(names_in(&values[0])),
+        Meaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
+        Meaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
+        Meaning::HostFile => local_hosts::check_file(&PathBuf::from(&values[0]))?,
+        Meaning::HostList => local_hosts::check_list(&values[0].to_string_lossy())?,
+        Meaning::Bind => request.bind = Some(binding(&values[0].to_string_lossy())?),
+        Meaning::Map => mapping(&values[0].to_string_lossy(), request)?,
+        Meaning::CoresPerRank => request.cores_per_rank = number(1)?,
+        Meaning::ReportBindings => request.report_bindings = true,
+        Meaning::Timeout => request.timeout = Some(Duration::from_secs(number(1)? as u64)),
+        Meaning::Tag => request.tag_lines = true,
+        Meaning::MergeErrors => request.merge_errors = true,
+        Meaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
+        Meaning::Ignored => {}
+    }
+    Ok(None)
+}
+
+/// `NAME=VALUE`, or `NAME` for the value it has here.
+fn exported(text: &OsString) -> Option<(OsString, OsString)> {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|&byte| byte == b'=') {
+        Some(at) => Some((OsString::from_vec(bytes[..at].to_vec()), OsString::from_vec(bytes[at + 1..].to_vec()))),
+        None => towpath_base::config::whole_environment().find(|(name, _)| name == text),
+    }
+}
+
+fn names_in(list: &OsString) -> Vec<OsString> {
+    list.as_bytes().split(|&byte| byte == b',').map(|name| OsString::from_vec(name.to_vec())).collect()
+}
+
+fn binding(text: &str) -> Result<bool, String> {
+    match text.split(':').next().unwrap_or_default() {
+        "core" | "cores" | "hwthread" | "rr" | "user" => Ok(true),
+        "none" => Ok(false),
+        // Wider than a core: the kernel places ranks within a socket well by itself.
+        "socket" | "numa" | "package" | "board" | "l3cache" | "l2cache" => Ok(false),
+        other => Err(format!("The option --bind-to takes core or none, not '{other}'.")),
+    }
+}
+
+fn mapping(text: &str, request: &mut Request) -> Result<(), String> {
+    let mut parts = text.split(':');
+    match parts.next().unwrap_or_default() {
+        "" | "core" | "slot" | "hwthread" | "node" | "seq" | "ppr" => {}
+        "socket" | "package" | "numa" | "l3cache" => request.spread_over_sockets = true,
+        other => return Err(format!("The option --map-by takes core, slot or socket, not '{other}'.")),
+    }
+    for part in parts {
+        let cores = part.to_ascii_lowercase();
+        if let Some(cores) = cores.strip_prefix("pe=") {
+            request.cores_per_rank = cores
+                .parse()
+                .ok()
+                .filter(|&cores| cores > 0)
+                .ok_or_else(|| format!("--map-by {text}: PE= needs a whole number from 1 on, not '{cores}'."))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request(line: &str) -> Request {
+        match parse(line.split(' ').map(OsString::from)) {
+            Ok(Command::Run(request)) => request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn refusal(line: &str) -> String {
+        parse(line.split(' ').filter(|word| !word.is_empty()).map(OsString::from)).unwrap_err()
+    }
+
+    #[test]
+    fn the_two_usual_lines() {
+        let job = request("-n 4 ./a -n 7 -x");
+        assert_eq!(job.programs.len(), 1);
+        assert_eq!((job.programs[0].ranks, job.programs[0].command.len()), (4, 4));
+        assert_eq!(request("./a").programs[0].ranks, 1);
+        assert_eq!(request("--np=3 ./a").programs[0].ranks, 3);
+    }
+
+    #[test]
+    fn several_programs_have_their_own_options() {
+        let job = request("-genv G 1 -n 1 -env A 2 ./a x : -np 2 --wdir /tmp ./b");
+        let [a, b] = &job.programs[..] else { panic!() };
+        assert_eq!((a.ranks, b.ranks, a.command.len()), (1, 2, 2));
+        assert_eq!(a.variables.set, [("A".into(), "2".into())]);
+        assert_eq!(b.folder, Some("/tmp".into()));
+        assert_eq!(job.everywhere.set, [("G".into(), "1".into())]);
+    }
+
+    #[test]
+    fn what_scripts_carry_is_accepted() {
+        let job = request(
+            "--allow-run-as-root --oversubscribe -bootstrap fork -iface lo -ppn 2 --mca btl self -x K=V=W --map-by \
+             socket:PE=2 --bind-to core -l --timeout 9 ./a",
+        );
+        assert_eq!(job.everywhere.set, [("K".into(), "V=W".into())]);
+        assert!(job.spread_over_sockets && job.tag_lines && job.bind == Some(true));
+        assert_eq!((job.cores_per_rank, job.timeout), (2, Some(Duration::from_secs(9))));
+    }
+
+    #[test]
+    fn mistakes_are_sentences() {
+        for (line, part) in [
+            ("", "No program"),
+            ("-n 4", "missing"),
+            ("-n 2 ./a : -n 2", "missing"),
+            ("-n", "needs"),
+            ("-n x ./a", "whole number"),
+            ("-n 0 ./a", "from 1 on"),
+            ("-frobnicate ./a", "no option -frobnicate"),
+            ("--bind-to moon ./a", "core or none"),
+            ("-l=3 ./a", "takes no value"),
+        ] {
+            let sentence = refusal(line);
+            assert!(
+                sentence.contains(part) && sentence.ends_with('.') || sentence.ends_with(')'),
+                "{line}: {sentence}"
+            );
+            assert!(sentence.contains(part), "{line}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn help_and_version_win() {
+        for (word, command) in [("-h", Command::Help), ("--help", Command::Help), ("-version", Command::Version)] {
+            assert_eq!(parse([OsString::from(word)]), Ok(command));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_command_line_panics(words in proptest::collection::vec("(-{0,2}[a-z:=]{0,8}|-n|[0-9]{1,3}|:)", 0..12)) {
+            let _ = parse(words.into_iter().map(OsString::from));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Forwarding what ranks print: whole lines, so that lines of different ranks never mix; any bytes; an incomplete line
+//! (a prompt) comes out when nothing has followed it for a while, unless lines are tagged.
+//!
+//! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a destination holds a queue
+//! and writes only as much as `poll` promises; while the queue is long, nothing more is read from the ranks.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
+
+/// How long an incomplete line waits for its end.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
+/// A line longer than this comes out in pieces.
+const LONGEST_LINE: usize = 64 * 1024;
+/// A destination that holds more than this asks for no more.
+const LONGEST_QUEUE: usize = 1 << 20;
+/// What a pipe takes for certain once it is writable (PIPE_BUF).
+const CERTAIN: usize = 4096;
+
+/// Where lines come out: `mpiexec`'s own stdout or stderr.
+pub(crate) struct Destination {
+    descriptor: BorrowedFd<'static>,
+    queue: Vec<u8>,
+    /// Regular files take everything at once.
+    is_file: bool,
+    gone: bool,
+}
+
+impl Destination {
+    pub(crate) fn new(descriptor: BorrowedFd<'static>) -> Destination {
+        let is_file = rustix::fs::fstat(descriptor)
+            .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile);
+        Destination { descriptor, queue: Vec::new(), is_file, gone: false }
+    }
+
+    /// Takes bytes and writes what can be written now.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        if !self.gone {
+            self.queue.extend_from_slice(bytes);
+            self.flush();
+        }
+    }
+
+    /// Writes what can be written without waiting.
+    pub(crate) fn flush(&mut self) {
+        let mut written = 0;
+        while written < self.queue.len() && (self.is_file || self.writable(Duration::ZERO)) {
+            let piece = &self.queue[written..];
+            let piece = if self.is_file { piece } else { &piece[..piece.len().min(CERTAIN)] };
+            match rustix::io::write(self.descriptor, piece) {
+                Ok(count) => written += count,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => break,
+                Err(_) => {
+                    self.gone = true;
+                    written = self.queue.len();
+                }
+            }
+        }
+        self.queue.drain(..written);
+    }
+
+    fn writable(&self, limit: Duration) -> bool {
+        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+        let mut wanted = [PollFd::new(&self.descriptor, PollFlags::OUT)];
+        poll(&mut wanted, Some(&limit)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Writes everything, waiting for the reader as long as it takes something every now and then.
+    pub(crate) fn drain(&mut self, limit: Duration) {
+        while !self.queue.is_empty() && self.writable(limit) {
+            self.flush();
+        }
+    }
+
+    /// True when ranks must wait before they print more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.queue.len() > LONGEST_QUEUE
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// True when nobody reads it any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+}
+
+/// What reading a rank's stream gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Bytes came; there may be more.
+    Some,
+    /// Nothing now.
+    Nothing,
+    /// The stream has ended.
+    End,
+}
+
+/// One stream of one rank.
+pub(crate) struct Stream {
+    pipe: OwnedFd,
+    held: Vec<u8>,
+    since: Instant,
+    tag: Vec<u8>,
+}
+
+impl Stream {
+    /// Reads from the pipe (non-blocking); a tag is put before each line.
+    pub(crate) fn new(pipe: OwnedFd, tag: Option<String>) -> Stream {
+        Stream { pipe, held: Vec::new(), since: Instant::now(), tag: tag.unwrap_or_default().into_bytes() }
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// Reads once and passes whole lines on; at the end also what is left.
+    pub(crate) fn forward(&mut self, buffer: &mut [u8], to: &mut Destination) -> Reading {
+        match rustix::io::read(&self.pipe, &mut *buffer) {
+            Ok(0) => {
+                self.release(to);
+                Reading::End
+            }
+            Ok(count) => {
+                self.take(&buffer[..count], to);
+                Reading::Some
+            }
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Reading::Nothing,
+            Err(error) => {
+                debug_assert_eq!(io::Error::from(error).kind(), io::ErrorKind::Other, "a pipe gives no other error");
+                Reading::End
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], to: &mut Destination) {
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        if whole > 0 {
+            self.held.extend_from_slice(&bytes[..whole]);
+            self.release(to);
+        }
+        if whole < bytes.len() {
+            if self.held.is_empty() {
+                self.since = Instant::now();
+            }
+            self.held.extend_from_slice(&bytes[whole..]);
+        }
+        if self.held.len() > LONGEST_LINE {
+            self.release(to);
+        }
+    }
+
+    /// Passes on everything that is held.
+    pub(crate) fn release(&mut self, to: &mut Destination) {
+        if self.held.is_empty() {
+            return;
+        }
+        if self.tag.is_empty() {
+            to.write(&self.held);
+        } else {
+            let mut tagged = Vec::with_capacity(self.held.len() + 16);
+            for line in self.held.split_inclusive(|&byte| byte == b'\n') {
+                tagged.extend_from_slice(&self.tag);
+                tagged.extend_from_slice(line);
+            }
+            if tagged.last() != Some(&b'\n') {
+                tagged.push(b'\n');
+            }
+            to.write(&tagged);
+        }
+        self.held.clear();
+    }
+
+    /// When the incomplete line comes out at the latest; `None` when there is none or lines are tagged.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        (!self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::fd::IntoRawFd;
+
+    /// A destination that ends in a pipe, and its reading end.
+    fn pipe_destination() -> (Destination, std::fs::File) {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        // SAFETY: the descriptor is leaked, so it stays open.
+        let writer = unsafe { BorrowedFd::borrow_raw(writer.into_raw_fd()) };
+        (Destination::new(writer), std::fs::File::from(reader))
+    }
+
+    fn stream(tag: Option<&str>) -> (Stream, OwnedFd) {
+        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::NONBLOCK).unwrap();
+        (Stream::new(reader, tag.map(str::to_owned)), writer)
+    }
+
+    fn seen(file: &mut std::fs::File) -> String {
+        let mut buffer = [0u8; 4096];
+        let count = file.read(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..count]).into_owned()
+    }
+
+    #[test]
+    fn lines_come_out_whole() {
+        let (mut to, mut reader) = pipe_destination();
+        let (mut a, into_a) = stream(None);
+        let (mut b, into_b) = stream(None);
+        let mut buffer = [0u8; 64];
+        for (pipe, text) in [(&into_a, "one "), (&into_b, "two\nthr"), (&into_a, "more\n")] {
+            rustix::io::write(pipe, text.as_bytes()).unwrap();
+            a.forward(&mut buffer, &mut to);
+            b.forward(&mut buffer, &mut to);
+        }
+        assert_eq!(seen(&mut reader), "two\none more\n");
+        assert!(b.deadline().is_some() && a.deadline().is_none());
+        drop(into_b);
+        assert_eq!(b.forward(&mut buffer, &mut to), Reading::End);
+        assert_eq!(seen(&mut reader), "thr");
+    }
+
+    #[test]
+    fn tagged_lines_end_where_the_stream_ends() {
+        let (mut to, mut reader) = pipe_destination();
+        let (mut stream, into) = stream(Some("[3] "));
+        rustix::io::write(&into, b"a\n\nb").unwrap();
+        drop(into);
+        let mut buffer = [0u8; 64];
+        while stream.forward(&mut buffer, &mut to) != Reading::End {}
+        assert_eq!(seen(&mut reader), "[3] a\n[3] \n[3] b\n");
+    }
+
+    #[test]
+    fn a_slow_reader_stops_nobody() {
+        let (mut to, reader) = pipe_destination();
+        to.write(&vec![b'x'; 3 << 20]);
+        assert!(to.is_full());
+        drop(reader);
+        to.flush();
+        assert!(to.is_gone() && to.is_empty());
+    }
+}

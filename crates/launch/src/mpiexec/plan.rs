@@ -1,0 +1,276 @@
+//! From the request to everything that is needed to fork the ranks: programs found, environments made, pipes and sockets
+//! opened. Nothing has been started when this fails, so a mistake costs one sentence and leaves nothing.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
+use towpath_base::config;
+
+use super::options::{Program, Request};
+use super::start::{Common, FIRST_FREE_NUMBER, PMI_NUMBER, SEGMENT_NUMBER, Start};
+use super::{binding, environment, input, signals};
+use crate::segment;
+use crate::ticket::Ticket;
+
+/// Why a job cannot start: exit code and sentence.
+pub(crate) struct Refusal {
+    pub(crate) code: i32,
+    pub(crate) sentence: String,
+}
+
+impl From<String> for Refusal {
+    fn from(sentence: String) -> Refusal {
+        Refusal { code: 1, sentence }
+    }
+}
+
+/// `mpiexec`'s own ends of what connects it to one rank.
+pub(crate) struct Ends {
+    /// `None`: goes to a file.
+    pub(crate) output: Option<OwnedFd>,
+    pub(crate) errors: Option<OwnedFd>,
+    pub(crate) pmi: OwnedFd,
+}
+
+/// A job, ready to be forked.
+pub(crate) struct Plan {
+    pub(crate) nonce: u64,
+    pub(crate) appnums: Vec<i32>,
+    pub(crate) starts: Vec<Start>,
+    pub(crate) common: Common,
+    pub(crate) ends: Vec<Ends>,
+    pub(crate) reports: OwnedFd,
+    /// Where `mpiexec` writes what a terminal's user types for rank 0.
+    pub(crate) input: Option<OwnedFd>,
+    pub(crate) segment: OwnedFd,
+}
+
+impl Plan {
+    /// Prepares the job.
+    ///
+    /// # Errors
+    /// Exit code and sentence.
+    pub(crate) fn make(request: &Request, mask: signals::Set) -> Result<Plan, Refusal> {
+        let size: usize = request.programs.iter().map(|program| program.ranks).sum();
+        let files = allow_files(size)?;
+        let bound = binding::assign(size, request.cores_per_rank, request.spread_over_sockets, request.bind)
+            .unwrap_or_else(|sentence| {
+                eprintln!("mpiexec: {sentence}");
+                vec![Vec::new(); size]
+            });
+        let nonce = segment::new_nonce();
+        let segment = segment::make(nonce, size).map_err(|error| error.to_string())?;
+        let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(size, error))?;
+        let high =
+            |fd: &OwnedFd| fcntl_dupfd_cloexec(fd, FIRST_FREE_NUMBER).map_err(|error| no_descriptor(size, error));
+        let common = Common { segment: high(&segment)?, report: high(&report)?, mask, files };
+        let mut plan = Plan {
+            nonce,
+            appnums: Vec::with_capacity(size),
+            starts: Vec::with_capacity(size),
+            common,
+            ends: Vec::with_capacity(size),
+            reports,
+            input: None,
+            segment,
+        };
+        for (appnum, program) in request.programs.iter().enumerate() {
+            let template = Template::of(request, program, appnum as i32, size)?;
+            for _ in 0..program.ranks {
+                let rank = plan.starts.len();
+                if request.report_bindings {
+                    eprintln!("{}", binding::report(rank, &bound[rank]));
+                }
+                plan.add_rank(&template, request, bound[rank].clone())?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Descriptors that belong to `mpiexec` alone.
+    pub(crate) fn own_descriptors(&self) -> Vec<RawFd> {
+        let ends = self.ends.iter().flat_map(|end| {
+            [
+                end.output.as_ref().map(AsRawFd::as_raw_fd),
+                end.errors.as_ref().map(AsRawFd::as_raw_fd),
+                Some(end.pmi.as_raw_fd()),
+            ]
+        });
+        ends.flatten()
+            .chain([self.reports.as_raw_fd(), self.segment.as_raw_fd()])
+            .chain(self.input.as_ref().map(AsRawFd::as_raw_fd))
+            .collect()
+    }
+
+    fn add_rank(&mut self, template: &Template, request: &Request, cores: Vec<usize>) -> Result<(), Refusal> {
+        let (rank, size) = (self.starts.len(), template.size);
+        let full = |error| no_descriptor(size, error);
+        let (pmi, rank_pmi) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(full)?;
+        rustix::io::ioctl_fionbio(&pmi, true).map_err(full)?;
+        let ticket = Ticket {
+            nonce: self.nonce,
+            rank: rank as u32,
+            size: size as u32,
+            appnum: template.appnum,
+            segment: SEGMENT_NUMBER,
+            pmi: PMI_NUMBER,
+            inode: rustix::fs::fstat(&rank_pmi).map_err(full)?.st_ino,
+        };
+        let streams = match &request.output_folder {
+            Some(folder) => streams_to_files(folder, rank, size, request.merge_errors)?,
+            None => streams_to_pipes(request.merge_errors).map_err(full)?,
+        };
+        let input = if rank == 0 { input::for_first_rank(&mut self.input) } else { input::nothing() };
+        self.starts.push(Start {
+            program: template.file.clone(),
+            arguments: template.arguments.clone(),
+            environment: environment::for_exec(&template.variables, &ticket),
+            folder: template.folder.clone(),
+            cores,
+            input: input.map_err(|error| Refusal::from(format!("The ranks' input cannot be opened ({error}).")))?,
+            output: streams.output,
+            errors: streams.errors,
+            pmi: rank_pmi,
+        });
+        self.ends.push(Ends { output: streams.own_output, errors: streams.own_errors, pmi });
+        self.appnums.push(template.appnum);
+        Ok(())
+    }
+}
+
+/// What all ranks of one program have in common.
+struct Template {
+    file: CString,
+    arguments: Vec<CString>,
+    variables: environment::Variables,
+    folder: Option<CString>,
+    appnum: i32,
+    size: usize,
+}
+
+impl Template {
+    fn of(request: &Request, program: &Program, appnum: i32, size: usize) -> Result<Template, Refusal> {
+        let variables = environment::of_program(config::whole_environment(), request, program);
+        let own_path = || config::environment("PATH").map(OsString::from);
+        let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
+        if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(format!("The folder {} (-wdir) does not exist or is no folder.", folder.display()).into());
+        }
+        let file = find_program(&program.command[0], path.as_deref(), program.folder.as_deref())?;
+        Ok(Template {
+            file: environment::c_string(file.as_os_str())?,
+            arguments: program.command.iter().map(|text| environment::c_string(text)).collect::<Result<_, _>>()?,
+            folder: program.folder.as_ref().map(|folder| environment::c_string(folder.as_os_str())).transpose()?,
+            variables,
+            appnum,
+            size,
+        })
+    }
+}
+
+/// Finds the program as the shell would, and, like other launchers, in the folder itself as a last resort.
+fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, Refusal> {
+    let here = folder.unwrap_or(Path::new("."));
+    let from_here = here.join(name);
+    let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
+        vec![from_here.clone()]
+    } else {
+        let folders = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+        folders.iter().map(|folder| here.join(folder).join(name)).chain([from_here.clone()]).collect()
+    };
+    let is_file = |candidate: &&PathBuf| fs::metadata(candidate).is_ok_and(|data| data.is_file());
+    let may_run =
+        |candidate: &&PathBuf| fs::metadata(candidate).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
+    if let Some(found) = candidates.iter().filter(is_file).find(may_run) {
+        // The rank enters its folder before it executes the file.
+        return Ok(std::path::absolute(found).unwrap_or_else(|_| found.clone()));
+    }
+    let name = name.to_string_lossy();
+    Err(match candidates.iter().find(is_file) {
+        Some(found) => Refusal {
+            code: 126,
+            sentence: format!("The file {} is not executable; chmod +x makes it so.", found.display()),
+        },
+        None if from_here.is_dir() => {
+            Refusal { code: 126, sentence: format!("{} is a folder, not a program.", from_here.display()) }
+        }
+        None if name.contains('/') => Refusal { code: 127, sentence: format!("The program {name} does not exist.") },
+        None => Refusal {
+            code: 127,
+            sentence: format!("The program {name} does not exist: it is neither in PATH nor in this folder."),
+        },
+    })
+}
+
+struct Streams {
+    output: OwnedFd,
+    errors: OwnedFd,
+    own_output: Option<OwnedFd>,
+    own_errors: Option<OwnedFd>,
+}
+
+fn streams_to_pipes(merge: bool) -> rustix::io::Result<Streams> {
+    let reading = || -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(&reader, true)?;
+        Ok((reader, writer))
+    };
+    let (own_output, output) = reading()?;
+    if merge {
+        let errors = fcntl_dupfd_cloexec(&output, 3)?;
+        return Ok(Streams { output, errors, own_output: Some(own_output), own_errors: None });
+    }
+    let (own_errors, errors) = reading()?;
+    Ok(Streams { output, errors, own_output: Some(own_output), own_errors: Some(own_errors) })
+}
+
+fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Result<Streams, Refusal> {
+    let digits = (size - 1).to_string().len();
+    let own = folder.join(format!("rank.{rank:0digits$}"));
+    let failed = |path: &Path, error: std::io::Error| {
+        Refusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
+    };
+    fs::create_dir_all(&own).map_err(|error| failed(&own, error))?;
+    let open = |name: &str| -> Result<OwnedFd, Refusal> {
+        let path = own.join(name);
+        // Appending, so that merged streams do not overwrite each other.
+        let begun = File::create(&path).and_then(|_| OpenOptions::new().append(true).open(&path));
+        begun.map(OwnedFd::from).map_err(|error| failed(&path, error))
+    };
+    let output = open("stdout")?;
+    let errors = if merge { output.try_clone().map_err(|error| failed(&own, error))? } else { open("stderr")? };
+    Ok(Streams { output, errors, own_output: None, own_errors: None })
+}
+
+/// Raises the limit of open files as far as the job needs, and returns the limit before.
+fn allow_files(size: usize) -> Result<libc::rlimit, Refusal> {
+    let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit writes one value.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut before) };
+    let needed = (7 * size + 128) as libc::rlim_t;
+    if before.rlim_cur < needed {
+        let wanted = libc::rlimit { rlim_cur: needed.min(before.rlim_max), ..before };
+        // SAFETY: setrlimit reads one value.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) };
+        if needed > before.rlim_max {
+            return Err(Refusal::from(format!(
+                "{size} ranks need {needed} open files in mpiexec, but the system's limit is {} (ulimit -Hn); raise it \
+                 or start fewer ranks.",
+                before.rlim_max
+            )));
+        }
+    }
+    Ok(before)
+}
+
+fn no_descriptor(size: usize, error: rustix::io::Errno) -> Refusal {
+    Refusal::from(format!("The connections to {size} ranks cannot be opened ({}).", std::io::Error::from(error)))
+}

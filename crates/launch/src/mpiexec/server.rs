@@ -1,0 +1,251 @@
+//! The PMI-1 server as a state machine: lines of ranks go in, answers and events come out. No descriptor is touched here.
+//!
+//! Answers have the form that the clients of MPICH and Intel MPI read (see `crate::wire`). A rank that breaks the rules
+//! of the exchange gets an answer with `rc=-1`, never silence, so that it can fail by itself.
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+
+use crate::wire::{Message, unescape};
+
+/// Longest key in bytes, as announced.
+const LONGEST_KEY: usize = 64;
+/// Longest value in bytes, as announced.
+const LONGEST_VALUE: usize = 1024;
+/// Bytes that the values of all ranks may take together: a program that puts without end is refused, not served.
+const LARGEST_STORE: usize = 256 << 20;
+
+/// What follows from a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Send this line to a rank.
+    Answer(usize, Vec<u8>),
+    /// A rank asked for the end of the job.
+    Abort { rank: usize, code: i32, sentence: Option<String> },
+}
+
+#[derive(Clone, Copy, Default)]
+struct Rank {
+    appnum: i32,
+    initialised: bool,
+    finalised: bool,
+    waiting: bool,
+    /// Inside a request of several lines.
+    in_long_request: bool,
+}
+
+/// The server of one job.
+pub(crate) struct Server {
+    space: String,
+    ranks: Vec<Rank>,
+    values: HashMap<String, String>,
+    bytes: usize,
+}
+
+impl Server {
+    /// A server for ranks of these programs.
+    pub(crate) fn new(nonce: u64, appnums: &[i32]) -> Server {
+        let mut values = HashMap::new();
+        values.insert("PMI_process_mapping".to_owned(), format!("(vector,(0,1,{}))", appnums.len()));
+        let ranks = appnums.iter().map(|&appnum| Rank { appnum, ..Rank::default() }).collect();
+        Server { space: format!("towpath_{nonce:x}"), ranks, values, bytes: 0 }
+    }
+
+    /// True when the rank has said hello.
+    pub(crate) fn initialised(&self, rank: usize) -> bool {
+        self.ranks[rank].initialised
+    }
+
+    /// True when the rank has said hello but not goodbye.
+    pub(crate) fn inside(&self, rank: usize) -> bool {
+        self.ranks[rank].initialised && !self.ranks[rank].finalised
+    }
+
+    /// True while some rank waits for the others.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        self.ranks.iter().any(|rank| rank.waiting)
+    }
+
+    /// Takes a line of a rank.
+    pub(crate) fn line(&mut self, rank: usize, line: &[u8], events: &mut Vec<Event>) {
+        let message = Message::parse(line);
+        if self.ranks[rank].in_long_request {
+            if message.get("endcmd").is_some() {
+                self.ranks[rank].in_long_request = false;
+                let answer = refusal("spawn_result", "this mpiexec does not start further processes yet");
+                events.push(answer_to(rank, answer.with("status", -1)));
+            }
+            return;
+        }
+        let answer = match message.command() {
+            "init" => self.hello(rank, &message),
+            "get_maxes" => {
+                fine("maxes").with("kvsname_max", 256).with("keylen_max", LONGEST_KEY).with("vallen_max", LONGEST_VALUE)
+            }
+            "get_my_kvsname" => fine("my_kvsname").with("kvsname", &self.space),
+            "get_appnum" => fine("appnum").with("appnum", self.ranks[rank].appnum),
+            "get_universe_size" => fine("universe_size").with("size", self.ranks.len()),
+            "put" => self.put(&message),
+            "get" => self.get(&message),
+            "getbyidx" => refusal("getbyidx_results", "not offered").with("reason", "not_offered"),
+            "publish_name" => refusal("publish_result", "not offered").with("info", "not_offered"),
+            "lookup_name" => refusal("lookup_result", "not offered").with("info", "not_offered"),
+            "unpublish_name" => refusal("unpublish_result", "not offered").with("info", "not_offered"),
+            "barrier_in" => return self.barrier(rank, events),
+            "finalize" => {
+                self.ranks[rank].finalised = true;
+                fine("finalize_ack")
+            }
+            "spawn" => {
+                self.ranks[rank].in_long_request = true;
+                return;
+            }
+            "abort" => {
+                let sentence = message.get("message").map(|text| String::from_utf8_lossy(&unescape(text)).into_owned());
+                let code = message.number("exitcode").unwrap_or(1);
+                return events.push(Event::Abort { rank, code, sentence });
+            }
+            other => refusal(&format!("{}_result", printable(other)), "unknown request"),
+        };
+        events.push(answer_to(rank, answer));
+    }
+
+    fn hello(&mut self, rank: usize, message: &Message) -> Message {
+        let reply = Message::new("response_to_init").with("pmi_version", 1).with("pmi_subversion", 1);
+        if message.number("pmi_version") != Some(1) {
+            return reply.with("rc", -1);
+        }
+        self.ranks[rank].initialised = true;
+        self.ranks[rank].finalised = false;
+        reply.with("rc", 0)
+    }
+
+    fn put(&mut self, message: &Message) -> Message {
+        let (Some(key), Some(value)) = (message.get("key"), message.get("value")) else {
+            return refusal("put_result", "key or value is missing");
+        };
+        if key.is_empty() || key.len() > LONGEST_KEY || value.len() > LONGEST_VALUE {
+            return refusal("put_result", "key or value is too long");
+        }
+        if self.bytes + key.len() + value.len() > LARGEST_STORE {
+            return refusal("put_result", "the store is full");
+        }
+        self.bytes += key.len() + value.len();
+        self.values.insert(key.to_owned(), value.to_owned());
+        fine("put_result").with("msg", "success")
+    }
+
+    fn get(&self, message: &Message) -> Message {
+        match message.get("key").and_then(|key| self.values.get(key)) {
+            Some(value) => fine("get_result").with("msg", "success").with("value", value),
+            None => refusal("get_result", "key_not_found").with("value", "unknown"),
+        }
+    }
+
+    fn barrier(&mut self, rank: usize, events: &mut Vec<Event>) {
+        self.ranks[rank].waiting = true;
+        if self.ranks.iter().all(|rank| rank.waiting) {
+            for (number, rank) in self.ranks.iter_mut().enumerate() {
+                rank.waiting = false;
+                events.push(answer_to(number, fine("barrier_out")));
+            }
+        }
+    }
+}
+
+fn fine(answer: &str) -> Message {
+    Message::new(answer).with("rc", 0)
+}
+
+fn refusal(answer: &str, reason: &str) -> Message {
+    Message::new(answer).with("rc", -1).with("msg", reason.replace(' ', "_"))
+}
+
+/// A command name that is safe to send back.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(40).collect()
+}
+
+fn answer_to(rank: usize, message: Message) -> Event {
+    let line = message.to_line().unwrap_or_else(|_| b"cmd=error rc=-1\n".to_vec());
+    Event::Answer(rank, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ask(server: &mut Server, rank: usize, line: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        server.line(rank, line.as_bytes(), &mut events);
+        events
+    }
+
+    fn answer(server: &mut Server, rank: usize, line: &str) -> Message {
+        match ask(server, rank, line).as_slice() {
+            [Event::Answer(to, line)] if *to == rank => Message::parse(line),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_usual_conversation() {
+        let mut server = Server::new(7, &[0, 1]);
+        assert_eq!(answer(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1").command(), "response_to_init");
+        assert_eq!(answer(&mut server, 1, "cmd=get_appnum").number("appnum"), Some(1));
+        assert_eq!(answer(&mut server, 1, "cmd=get_universe_size").number("size"), Some(2));
+        let mapping = answer(&mut server, 0, "cmd=get kvsname=x key=PMI_process_mapping");
+        assert_eq!(mapping.get("value"), Some("(vector,(0,1,2))"));
+        assert_eq!(answer(&mut server, 0, "cmd=put kvsname=x key=a value=b=c").number("rc"), Some(0));
+        assert_eq!(answer(&mut server, 1, "cmd=get kvsname=x key=a").get("value"), Some("b=c"));
+        assert_eq!(answer(&mut server, 1, "cmd=get kvsname=x key=z").number("rc"), Some(-1));
+        assert!(server.inside(0) && !server.inside(1));
+        assert_eq!(answer(&mut server, 0, "cmd=finalize").command(), "finalize_ack");
+        assert!(!server.inside(0) && server.initialised(0));
+    }
+
+    #[test]
+    fn a_barrier_opens_when_all_are_there() {
+        let mut server = Server::new(7, &[0, 0, 0]);
+        for _ in 0..2 {
+            assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), []);
+            assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), [], "one rank does not count twice");
+            assert_eq!(ask(&mut server, 0, "cmd=barrier_in"), []);
+            assert!(server.somebody_waits());
+            assert_eq!(ask(&mut server, 1, "cmd=barrier_in").len(), 3);
+            assert!(!server.somebody_waits());
+        }
+    }
+
+    #[test]
+    fn abort_carries_code_and_sentence() {
+        let mut server = Server::new(7, &[0]);
+        let events = ask(&mut server, 0, "cmd=abort exitcode=3 message=It%20broke.");
+        assert_eq!(events, [Event::Abort { rank: 0, code: 3, sentence: Some("It broke.".to_owned()) }]);
+    }
+
+    #[test]
+    fn spawn_is_refused_after_its_last_line() {
+        let mut server = Server::new(7, &[0]);
+        for line in ["mcmd=spawn", "nprocs=1", "execname=x", "cmd=put key=a value=b"] {
+            assert_eq!(ask(&mut server, 0, line), [], "{line}");
+        }
+        assert_eq!(answer(&mut server, 0, "endcmd").number("rc"), Some(-1));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_gets_an_answer_at_most(lines in proptest::collection::vec(
+            prop_oneof![proptest::collection::vec(any::<u8>(), 0..60), "cmd=[a-z_]{0,12}( key=[a-z]{0,3})?( value=.{0,3})?".prop_map(String::into_bytes)],
+            0..20,
+        )) {
+            let mut server = Server::new(1, &[0, 0]);
+            for line in lines {
+                let mut events = Vec::new();
+                server.line(1, &line, &mut events);
+                prop_assert!(events.len() <= 1);
+            }
+        }
+    }
+}

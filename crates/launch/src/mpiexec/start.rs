@@ -1,0 +1,192 @@
+//! Turning a forked process into a rank: its descriptors, its process group, its core, its program.
+//!
+//! Everything that needs memory is prepared before the fork. A rank keeps exactly five descriptors: stdin, stdout,
+//! stderr, its PMI socket and the segment, the last two at fixed numbers that shells do not use by themselves.
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use super::signals::Set;
+
+/// Descriptor number of the PMI socket in a rank.
+pub(crate) const PMI_NUMBER: RawFd = 64;
+/// Descriptor number of the segment in a rank.
+pub(crate) const SEGMENT_NUMBER: RawFd = 65;
+/// Descriptors that a rank still needs while the two above are put in place have numbers from here on.
+pub(crate) const FIRST_FREE_NUMBER: RawFd = 66;
+
+/// Everything that one rank is started with.
+pub(crate) struct Start {
+    pub(crate) program: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    pub(crate) folder: Option<CString>,
+    /// Logical processors to bind to; empty: not bound.
+    pub(crate) cores: Vec<usize>,
+    pub(crate) input: OwnedFd,
+    pub(crate) output: OwnedFd,
+    pub(crate) errors: OwnedFd,
+    pub(crate) pmi: OwnedFd,
+}
+
+/// What all ranks are started with.
+pub(crate) struct Common {
+    pub(crate) segment: OwnedFd,
+    /// Where a rank says that it cannot start.
+    pub(crate) report: OwnedFd,
+    /// Mask of blocked signals as `mpiexec` found it.
+    pub(crate) mask: Set,
+    /// Limit of open files as `mpiexec` found it.
+    pub(crate) files: libc::rlimit,
+}
+
+/// A report of the guardian to `mpiexec`; 16 bytes, so that it crosses the pipe in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) kind: u32,
+    pub(crate) rank: u32,
+    pub(crate) value: i32,
+    pub(crate) pid: i32,
+}
+
+/// The rank runs as process `pid`.
+pub(crate) const STARTED: u32 = 1;
+/// The rank could not be forked; `value` is the system's error.
+pub(crate) const CANNOT_FORK: u32 = 2;
+/// The rank could not enter its folder.
+pub(crate) const CANNOT_ENTER: u32 = 3;
+/// The rank's program could not be executed.
+pub(crate) const CANNOT_EXECUTE: u32 = 4;
+/// The rank has ended; `value` is the status of waitpid.
+pub(crate) const ENDED: u32 = 5;
+
+impl Report {
+    /// Size on the pipe in bytes.
+    pub(crate) const SIZE: usize = 16;
+
+    pub(crate) fn to_bytes(self) -> [u8; Report::SIZE] {
+        let mut bytes = [0; Report::SIZE];
+        bytes[..4].copy_from_slice(&self.kind.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&self.rank.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.value.to_ne_bytes());
+        bytes[12..].copy_from_slice(&self.pid.to_ne_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8; Report::SIZE]) -> Report {
+        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        Report {
+            kind: u32::from_ne_bytes(word(0)),
+            rank: u32::from_ne_bytes(word(4)),
+            value: i32::from_ne_bytes(word(8)),
+            pid: i32::from_ne_bytes(word(12)),
+        }
+    }
+
+    /// Sends it; a reader that is gone is no error.
+    pub(crate) fn send(self, to: &OwnedFd) {
+        let bytes = self.to_bytes();
+        while rustix::io::write(to, &bytes) == Err(rustix::io::Errno::INTR) {}
+    }
+}
+
+/// Forks one rank and returns its process number, or the system's error.
+pub(crate) fn fork_rank(start: &Start, common: &Common, rank: u32) -> Result<i32, i32> {
+    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (arguments, environment) = (pointers(&start.arguments), pointers(&start.environment));
+    let parent = std::process::id() as i32;
+    // SAFETY: the process has one thread, so the child may go on as a whole copy.
+    match unsafe { libc::fork() } {
+        -1 => Err(errno()),
+        0 => {
+            let kind = become_rank(start, common, parent, &arguments, &environment);
+            let pid = std::process::id() as i32;
+            Report { kind, rank, value: errno(), pid }.send(&common.report);
+            // SAFETY: ends this process at once, without touching what it shares with its parent.
+            unsafe { libc::_exit(127) }
+        }
+        pid => {
+            // SAFETY: the child does the same; whoever comes first makes the group exist before it is signalled.
+            unsafe { libc::setpgid(pid, pid) };
+            Ok(pid)
+        }
+    }
+}
+
+/// Runs in the child. Returns only when something failed: which report to send (the error is in errno).
+fn become_rank(
+    start: &Start,
+    common: &Common,
+    parent: i32,
+    arguments: &[*const libc::c_char],
+    environment: &[*const libc::c_char],
+) -> u32 {
+    // SAFETY: plain system calls on this process; descriptors and strings are those prepared by the parent and live;
+    // the pointer lists end with a null pointer.
+    unsafe {
+        libc::setpgid(0, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        if libc::getppid() != parent {
+            libc::_exit(127);
+        }
+        libc::dup2(start.input.as_raw_fd(), 0);
+        libc::dup2(start.output.as_raw_fd(), 1);
+        libc::dup2(start.errors.as_raw_fd(), 2);
+        libc::dup2(start.pmi.as_raw_fd(), PMI_NUMBER);
+        libc::fcntl(PMI_NUMBER, libc::F_SETFD, 0);
+        libc::dup2(common.segment.as_raw_fd(), SEGMENT_NUMBER);
+        libc::setrlimit(libc::RLIMIT_NOFILE, &common.files);
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+    bind(&start.cores);
+    if let Some(folder) = &start.folder {
+        // SAFETY: the string ends with a zero byte.
+        if unsafe { libc::chdir(folder.as_ptr()) } != 0 {
+            return CANNOT_ENTER;
+        }
+    }
+    common.mask.block();
+    // SAFETY: the lists and their strings live and end with null pointers.
+    unsafe { libc::execve(start.program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    if errno() == libc::ENOEXEC {
+        run_as_script(start, arguments, environment);
+    }
+    CANNOT_EXECUTE
+}
+
+/// A text file without `#!` is run by the shell, as shells do it.
+fn run_as_script(start: &Start, arguments: &[*const libc::c_char], environment: &[*const libc::c_char]) {
+    let mut list = vec![c"/bin/sh".as_ptr(), start.program.as_ptr()];
+    list.extend_from_slice(&arguments[1..]);
+    // SAFETY: the list ends with the null pointer of `arguments`; all strings live.
+    unsafe { libc::execve(c"/bin/sh".as_ptr(), list.as_ptr(), environment.as_ptr()) };
+}
+
+fn bind(cores: &[usize]) {
+    if cores.is_empty() {
+        return;
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    for &core in cores.iter().filter(|&&core| core < rustix::thread::CpuSet::MAX_CPU) {
+        set.set(core);
+    }
+    // A core that has been taken away meanwhile: the rank runs unbound.
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}
+
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_cross_the_pipe_unchanged() {
+        let report = Report { kind: ENDED, rank: 7, value: -3, pid: 99 };
+        assert_eq!(Report::from_bytes(&report.to_bytes()), report);
+    }
+}

@@ -1,0 +1,169 @@
+//! The table of `mpiexec`'s options and the help made from it.
+#![forbid(unsafe_code)]
+
+/// What an option does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Help,
+    Version,
+    Ranks,
+    Set,
+    SetEverywhere,
+    Export,
+    PassNothing,
+    PassNothingAnywhere,
+    PassOnly,
+    PassOnlyAnywhere,
+    Folder,
+    HostFile,
+    HostList,
+    Bind,
+    Map,
+    CoresPerRank,
+    ReportBindings,
+    Timeout,
+    Tag,
+    MergeErrors,
+    OutputFolder,
+    Ignored,
+}
+
+/// One option.
+pub(crate) struct Row {
+    /// Its names without dashes; all mean the same.
+    pub(crate) names: &'static [&'static str],
+    /// What its values are called.
+    pub(crate) values: &'static [&'static str],
+    pub(crate) meaning: Meaning,
+    /// One line of help; empty for options that are accepted and ignored.
+    pub(crate) help: &'static str,
+}
+
+const fn row(
+    names: &'static [&'static str],
+    values: &'static [&'static str],
+    meaning: Meaning,
+    help: &'static str,
+) -> Row {
+    Row { names, values, meaning, help }
+}
+
+const fn ignored(names: &'static [&'static str], values: &'static [&'static str]) -> Row {
+    Row { names, values, meaning: Meaning::Ignored, help: "" }
+}
+
+/// All options.
+pub(crate) const ROWS: &[Row] = &[
+    row(&["n", "np", "c"], &["N"], Meaning::Ranks, "run N ranks of the program that follows (1 when not given)"),
+    row(&["env"], &["NAME", "VALUE"], Meaning::Set, "set a variable for the ranks of this program"),
+    row(&["genv"], &["NAME", "VALUE"], Meaning::SetEverywhere, "set a variable for all ranks"),
+    row(&["x"], &["NAME[=VALUE]"], Meaning::Export, "set a variable for all ranks; without value: the one it has here"),
+    row(&["envnone"], &[], Meaning::PassNothing, "pass none of mpiexec's own variables to this program"),
+    row(&["genvnone"], &[], Meaning::PassNothingAnywhere, "pass none of mpiexec's own variables to any rank"),
+    row(&["envlist"], &["A,B"], Meaning::PassOnly, "pass only these of mpiexec's variables to this program"),
+    row(&["genvlist"], &["A,B"], Meaning::PassOnlyAnywhere, "pass only these of mpiexec's variables to all ranks"),
+    row(&["wdir", "wd"], &["FOLDER"], Meaning::Folder, "start the program in this folder"),
+    row(
+        &["f", "hostfile", "machinefile", "machine-file", "hosts-file"],
+        &["FILE"],
+        Meaning::HostFile,
+        "hosts of the job; all must be this host",
+    ),
+    row(&["host", "hosts", "H"], &["A,B"], Meaning::HostList, "hosts of the job; all must be this host"),
+    row(&["bind-to", "binding"], &["core|none"], Meaning::Bind, "bind each rank to cores of its own, or to none"),
+    row(&["map-by"], &["core|slot|socket"], Meaning::Map, "order in which cores are dealt out (socket: in turn)"),
+    row(&["cpus-per-rank", "cpus-per-proc"], &["N"], Meaning::CoresPerRank, "cores that one rank is bound to"),
+    row(&["report-bindings"], &[], Meaning::ReportBindings, "print what each rank is bound to"),
+    row(&["timeout"], &["SECONDS"], Meaning::Timeout, "end the job after so many seconds, with exit code 124"),
+    row(
+        &["l", "tag-output", "prepend-rank"],
+        &[],
+        Meaning::Tag,
+        "write [rank] in front of every line that a rank prints",
+    ),
+    row(
+        &["output-dir", "outdir"],
+        &["FOLDER"],
+        Meaning::OutputFolder,
+        "write each rank's output to FOLDER/rank.N/stdout and stderr instead",
+    ),
+    row(
+        &["merge-stderr-to-stdout"],
+        &[],
+        Meaning::MergeErrors,
+        "let what ranks write to stderr come out on stdout, in their order",
+    ),
+    row(&["h", "help"], &[], Meaning::Help, "print this"),
+    row(&["version", "V", "info"], &[], Meaning::Version, "print the version"),
+    ignored(&["envall", "genvall", "localhost", "local"], &[]),
+    ignored(&["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"], &[]),
+    ignored(&["ppn", "perhost", "grr", "npernode", "N", "ranks-per-proc"], &["N"]),
+    ignored(&["rr", "pernode", "bynode", "byslot", "bycore", "nolocal", "order-nodes"], &[]),
+    ignored(&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
+    ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
+    ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
+    ignored(&["print-all-exitcodes", "tune", "ordered-output", "stream-buffer"], &[]),
+    ignored(&["prefix", "rank-by", "usize", "s", "stdin", "topolib", "membind", "am"], &["X"]),
+    ignored(&["mca", "gmca", "pmca", "prtemca", "pmixmca"], &["NAME", "VALUE"]),
+];
+
+/// The text of `--help`.
+pub(crate) fn help() -> String {
+    let mut text = String::from(
+        "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n\n\
+         Starts the ranks of an MPI job on this host and ends them all together. Each option may be written with one\n\
+         or two dashes, and --name=value is --name value.\n\n",
+    );
+    for row in ROWS.iter().filter(|row| !row.help.is_empty()) {
+        let names: Vec<String> = row.names.iter().map(|name| format!("-{name}")).collect();
+        let left = format!("{} {}", names.join(", "), row.values.join(" "));
+        if left.len() > 32 {
+            text.push_str(&format!("  {}\n  {:32} {}\n", left.trim_end(), "", row.help));
+        } else {
+            text.push_str(&format!("  {left:32} {}\n", row.help));
+        }
+    }
+    text.push_str("\nAccepted and ignored, because scripts carry them and one host does not need them:\n ");
+    let mut column = 1;
+    for name in ROWS.iter().filter(|row| row.help.is_empty()).flat_map(|row| row.names) {
+        if column + name.len() + 2 > 110 {
+            text.push_str("\n ");
+            column = 1;
+        }
+        text.push_str(&format!(" -{name}"));
+        column += name.len() + 2;
+    }
+    text.push_str(
+        "\n\nBinding: unless --bind-to none, each rank is bound to cores of its own when all ranks together need no more\n\
+         cores than mpiexec itself may use (its own affinity mask and the cgroup's quota); else no rank is bound.\n\
+         Input: rank 0 reads mpiexec's input, the others read nothing.\n\
+         End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
+         MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\
+         (128 + signal), the code of MPI_Abort, or 124 after --timeout. Whatever the ranks have started and left\n\
+         running is ended with the job, also when mpiexec itself is killed.\n",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_has_two_meanings() {
+        let mut names: Vec<&str> = ROWS.iter().flat_map(|row| row.names.iter().copied()).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_help_names_every_option_and_fits_a_terminal() {
+        let text = help();
+        for name in ROWS.iter().flat_map(|row| row.names) {
+            assert!(text.contains(&format!("-{name}")), "{name}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    }
+}
