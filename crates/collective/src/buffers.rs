@@ -8,9 +8,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
 use towpath_base::transfer::{Source, Step, Target};
-
-/// Stands for the datatypes with gaps.
-pub type Datatype = std::convert::Infallible;
+use towpath_datatype::Datatype;
 
 /// One element of a buffer: its extent, where its bytes lie, and how to move it.
 #[derive(Clone, Debug)]
@@ -33,6 +31,15 @@ impl Element {
         Element { size, extent: size, lower: 0, upper: size, datatype: None }
     }
 
+    /// An element of a datatype.
+    pub fn of(datatype: &Datatype) -> Element {
+        let (size, extent, lower) = (datatype.size(), datatype.extent(), datatype.true_lb());
+        if datatype.is_contiguous() && lower == 0 && size == extent {
+            return Element::dense(size);
+        }
+        Element { size, extent, lower, upper: datatype.true_ub(), datatype: Some(datatype.clone()) }
+    }
+
     /// Whether a row of these elements is a row of bytes.
     pub(crate) fn is_dense(&self) -> bool {
         self.datatype.is_none()
@@ -48,7 +55,7 @@ impl Element {
         let pointer = self.at(pointer, first);
         match &self.datatype {
             None => Piece { pointer, count: count.wrapping_mul(self.size), size: 1, datatype: None },
-            Some(datatype) => Piece { pointer, count, size: self.size, datatype: Some(*datatype) },
+            Some(datatype) => Piece { pointer, count, size: self.size, datatype: Some(datatype.clone()) },
         }
     }
 
@@ -191,18 +198,26 @@ impl Piece {
     }
 
     /// The bytes to send.
-    pub(crate) fn source(&self) -> Source {
-        match self.datatype {
+    ///
+    /// # Safety
+    /// The memory must live and stay unchanged as long as the source is used.
+    pub(crate) unsafe fn source(&self) -> Source {
+        match &self.datatype {
             None => Source::Bytes { pointer: self.pointer, length: self.count as usize },
-            Some(never) => match never {},
+            // SAFETY: handed through.
+            Some(datatype) => unsafe { towpath_datatype::source(datatype, self.pointer, self.count) },
         }
     }
 
     /// The room to receive into.
-    pub(crate) fn target(&self) -> Target {
-        match self.datatype {
+    ///
+    /// # Safety
+    /// The memory must live and be left alone as long as the target is used.
+    pub(crate) unsafe fn target(&self) -> Target {
+        match &self.datatype {
             None => Target::Bytes { pointer: self.pointer, length: self.count as usize },
-            Some(never) => match never {},
+            // SAFETY: handed through.
+            Some(datatype) => unsafe { towpath_datatype::target(datatype, self.pointer, self.count) },
         }
     }
 
@@ -211,30 +226,36 @@ impl Piece {
     /// # Safety
     /// Both must lie in memory that lives, and must not overlap.
     pub(crate) unsafe fn copy(from: &Piece, to: &Piece) {
-        match (from.is_raw(), to.is_raw()) {
-            (true, true) => {
-                let bytes = from.count.min(to.count) as usize;
-                if bytes > 0 && from.pointer != to.pointer {
-                    // SAFETY: both pieces have so many bytes, and the caller promises the rest.
-                    unsafe { std::ptr::copy_nonoverlapping(from.pointer.cast_const(), to.pointer, bytes) }
+        let bytes = from.bytes().min(to.bytes()).max(0) as usize;
+        // SAFETY: both pieces have so many bytes, and the caller promises the rest.
+        unsafe {
+            match (&from.datatype, &to.datatype) {
+                (None, None) => std::ptr::copy(from.pointer.cast_const(), to.pointer, bytes),
+                (None, Some(_)) => {
+                    let step = to.target().drain(from.pointer, bytes);
+                    debug_assert_eq!(step, Step::Done(bytes));
+                }
+                (Some(_), None) => Piece::pack(from, to.pointer, bytes),
+                (Some(from_type), Some(to_type)) => {
+                    towpath_datatype::copy(from_type, from.pointer, from.count, to_type, to.pointer, to.count);
                 }
             }
-            (true, false) => {
-                // SAFETY: as above.
-                let step = unsafe { to.target().drain(from.pointer, from.count as usize) };
-                debug_assert_eq!(step, Step::Done(from.count as usize));
-            }
-            _ => {
-                let mut source = from.source();
-                let mut done = 0;
-                while done < to.count as usize && source.length() > 0 {
-                    let room = to.count as usize - done;
-                    // SAFETY: as above; `room` bytes are left behind the pointer.
-                    match unsafe { source.fill(to.pointer.add(done), room) } {
-                        Step::Done(0) | Step::Pending => break,
-                        Step::Done(step) => done += step,
-                    }
-                }
+        }
+    }
+
+    /// Packs the first bytes of `from` into a row.
+    ///
+    /// # Safety
+    /// As [`Piece::copy`].
+    unsafe fn pack(from: &Piece, row: *mut u8, bytes: usize) {
+        // SAFETY: promised by the caller.
+        let mut source = unsafe { from.source() };
+        let mut done = 0;
+        while done < bytes {
+            // SAFETY: `bytes - done` bytes are left behind the pointer.
+            match unsafe { source.fill(row.add(done), bytes - done) } {
+                Step::Done(0) | Step::Pending => break,
+                Step::Done(step) => done += step,
             }
         }
     }

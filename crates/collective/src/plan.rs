@@ -88,6 +88,11 @@ impl Plan {
         Run::new(self, sequence)
     }
 
+    /// A run that is over before it began, for [`Run::start_again`] (persistent requests).
+    pub fn hold(self, sequence: u32) -> Run {
+        Run::held(self, sequence)
+    }
+
     /// How many steps it has.
     pub fn length(&self) -> usize {
         self.steps.len()

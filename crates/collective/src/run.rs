@@ -49,7 +49,13 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(plan: Plan, sequence: u32) -> Run {
-        let mut run = Run {
+        let mut run = Run::held(plan, sequence);
+        run.rewind();
+        run
+    }
+
+    pub(crate) fn held(plan: Plan, sequence: u32) -> Run {
+        Run {
             plan,
             sequence,
             ready_messages: VecDeque::new(),
@@ -57,12 +63,10 @@ impl Run {
             under_way: Vec::new(),
             left: 0,
             failure: None,
-        };
-        run.rewind();
-        run
+        }
     }
 
-    /// Executes the plan once more with the sequence number it has (persistent requests).
+    /// Executes the plan, once more or for the first time, with the sequence number it has (persistent requests).
     ///
     /// # Safety
     /// As [`Plan::start`].

@@ -16,6 +16,11 @@ use crate::select::{Algorithm, Collective, Selection, TABLE};
 
 /// Numbers of ranks.
 const RANKS: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 16, 48];
+/// Numbers of ranks for a shape: all for rows, some for types with gaps.
+fn ranks(shape: Shape) -> &'static [usize] {
+    if shape == Shape::Dense { RANKS } else { &[1, 3, 4, 7] }
+}
+
 /// Elements: none, one, few, and more than one chunk of the chain at 8 bytes.
 const COUNTS: &[i64] = &[0, 1, 5, 33];
 

@@ -1,6 +1,6 @@
 //! Barrier, broadcast, gather, scatter, allgather and alltoall.
 
-use super::{COUNTS, RANKS, Sample, Shape, Store, execute, roots, selections, team};
+use super::{COUNTS, RANKS, Sample, Shape, Store, execute, ranks, roots, selections, team};
 use crate::Call;
 use crate::allgather::{Allgather, allgather};
 use crate::alltoall::{Alltoall, alltoall};
@@ -12,6 +12,8 @@ use crate::scatter::{Scatter, scatter, scatterv};
 use crate::select::{Collective, Selection};
 
 type Values = Vec<Store<i64>>;
+
+const SHAPES: &[Shape] = &[Shape::Dense, Shape::Gaps, Shape::Backwards];
 
 /// Builds the plan of each rank and executes them.
 fn run(size: usize, selection: &Selection, seed: u64, mut build: impl FnMut(&Call) -> Plan) {
@@ -49,14 +51,13 @@ fn barrier_has_logarithmic_length() {
     assert!(barrier(&call).unwrap().length() <= 3 * 8);
 }
 
-#[test]
-fn bcast_reaches_all() {
+fn check_bcast(shape: Shape) {
     for selection in selections(Collective::Bcast) {
-        for &size in RANKS {
+        for &size in ranks(shape) {
             for root in roots(size) {
                 for count in COUNTS.iter().copied().chain((size == 3).then_some(40_000)) {
-                    let mut data: Values = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
-                    data[root] = Store::filled(Shape::Dense, count, root);
+                    let mut data: Values = (0..size).map(|_| Store::new(shape, count)).collect();
+                    data[root] = Store::filled(shape, count, root);
                     let what = (&selection, size, root, count);
                     run(size, &selection, count as u64, |call| {
                         bcast(call, root, &data[call.team.rank].buffer(count)).unwrap()
@@ -69,13 +70,17 @@ fn bcast_reaches_all() {
 }
 
 #[test]
-fn gather_collects_in_the_order_of_ranks() {
+fn bcast_reaches_all() {
+    SHAPES.iter().for_each(|&shape| check_bcast(shape));
+}
+
+fn check_gather(shape: Shape) {
     for selection in selections(Collective::Gather) {
-        for &size in RANKS {
+        for &size in ranks(shape) {
             for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
                 for &count in COUNTS {
-                    let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
-                    let mut all = Store::<i64>::new(Shape::Dense, count * size as i64);
+                    let mut send: Values = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
+                    let mut all = Store::<i64>::new(shape, count * size as i64);
                     (0..count).for_each(|i| all.set(root as i64 * count + i, i64::of(root, i)));
                     run(size, &selection, count as u64, |call| {
                         let rank = call.team.rank;
@@ -93,14 +98,18 @@ fn gather_collects_in_the_order_of_ranks() {
 }
 
 #[test]
-fn gatherv_and_scatterv_respect_displacements() {
-    for &size in RANKS {
+fn gather_collects_in_the_order_of_ranks() {
+    SHAPES.iter().for_each(|&shape| check_gather(shape));
+}
+
+fn check_gatherv(shape: Shape) {
+    for &size in ranks(shape) {
         for root in roots(size) {
             for &count in COUNTS {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 0, count)).collect();
                 let (places, total) = reversed(&counts);
-                let mut own: Values = (0..size).map(|rank| Store::filled(Shape::Dense, counts[rank], rank)).collect();
-                let mut all = Store::<i64>::new(Shape::Dense, total);
+                let mut own: Values = (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
+                let mut all = Store::<i64>::new(shape, total);
                 let selection = Selection::default();
                 run(size, &selection, 3, |call| {
                     let send = Some(own[call.team.rank].buffer(counts[call.team.rank]));
@@ -112,7 +121,7 @@ fn gatherv_and_scatterv_respect_displacements() {
                     all.assert_values(places[rank], counts[rank], rank, 0, &what);
                     assert!(all.is_untouched(places[rank] + counts[rank]));
                 });
-                let mut back: Values = (0..size).map(|rank| Store::new(Shape::Dense, counts[rank])).collect();
+                let mut back: Values = (0..size).map(|rank| Store::new(shape, counts[rank])).collect();
                 run(size, &selection, 4, |call| {
                     let receive = Some(back[call.team.rank].buffer(counts[call.team.rank]));
                     let send = (call.team.rank == root).then(|| all.varying(&counts, &places));
@@ -125,13 +134,17 @@ fn gatherv_and_scatterv_respect_displacements() {
 }
 
 #[test]
-fn scatter_distributes_in_the_order_of_ranks() {
+fn gatherv_and_scatterv_respect_displacements() {
+    SHAPES.iter().for_each(|&shape| check_gatherv(shape));
+}
+
+fn check_scatter(shape: Shape) {
     for selection in selections(Collective::Scatter) {
-        for &size in RANKS {
+        for &size in ranks(shape) {
             for (root, in_place) in roots(size).into_iter().flat_map(|root| [(root, false), (root, true)]) {
                 for &count in COUNTS {
-                    let mut all = Store::<i64>::filled(Shape::Dense, count * size as i64, 9);
-                    let mut own: Values = (0..size).map(|_| Store::new(Shape::Dense, count)).collect();
+                    let mut all = Store::<i64>::filled(shape, count * size as i64, 9);
+                    let mut own: Values = (0..size).map(|_| Store::new(shape, count)).collect();
                     run(size, &selection, count as u64, |call| {
                         let rank = call.team.rank;
                         let receive = (rank != root || !in_place).then(|| own[rank].buffer(count));
@@ -149,13 +162,17 @@ fn scatter_distributes_in_the_order_of_ranks() {
 }
 
 #[test]
-fn allgather_gives_all_to_all() {
+fn scatter_distributes_in_the_order_of_ranks() {
+    SHAPES.iter().for_each(|&shape| check_scatter(shape));
+}
+
+fn check_allgather(shape: Shape) {
     for selection in selections(Collective::Allgather) {
-        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
             for &count in COUNTS {
                 let total = count * size as i64;
-                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, count, rank)).collect();
-                let mut all: Values = (0..size).map(|_| Store::new(Shape::Dense, total)).collect();
+                let mut send: Values = (0..size).map(|rank| Store::filled(shape, count, rank)).collect();
+                let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
                     (0..count).for_each(|i| all[rank].set(rank as i64 * count + i, i64::of(rank, i)));
@@ -173,14 +190,18 @@ fn allgather_gives_all_to_all() {
 }
 
 #[test]
-fn allgatherv_respects_displacements() {
+fn allgather_gives_all_to_all() {
+    SHAPES.iter().for_each(|&shape| check_allgather(shape));
+}
+
+fn check_allgatherv(shape: Shape) {
     for selection in selections(Collective::Allgatherv) {
-        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
             for &count in COUNTS {
                 let counts: Vec<i64> = (0..size).map(|rank| irregular(rank, 1, count)).collect();
                 let (places, total) = reversed(&counts);
-                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, counts[rank], rank)).collect();
-                let mut all: Values = (0..size).map(|_| Store::new(Shape::Dense, total)).collect();
+                let mut send: Values = (0..size).map(|rank| Store::filled(shape, counts[rank], rank)).collect();
+                let mut all: Values = (0..size).map(|_| Store::new(shape, total)).collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
                     if in_place {
@@ -202,20 +223,18 @@ fn allgatherv_respects_displacements() {
 }
 
 #[test]
-fn alltoall_transposes() {
+fn allgatherv_respects_displacements() {
+    SHAPES.iter().for_each(|&shape| check_allgatherv(shape));
+}
+
+fn check_alltoall(shape: Shape) {
     for selection in selections(Collective::Alltoall) {
-        for (&size, in_place) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, in_place) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
             for &count in COUNTS {
                 let total = count * size as i64;
-                let mut send: Values = (0..size).map(|rank| Store::filled(Shape::Dense, total, rank)).collect();
+                let mut send: Values = (0..size).map(|rank| Store::filled(shape, total, rank)).collect();
                 let mut receive: Values = (0..size)
-                    .map(|rank| {
-                        if in_place {
-                            Store::filled(Shape::Dense, total, rank)
-                        } else {
-                            Store::new(Shape::Dense, total)
-                        }
-                    })
+                    .map(|rank| if in_place { Store::filled(shape, total, rank) } else { Store::new(shape, total) })
                     .collect();
                 run(size, &selection, count as u64, |call| {
                     let rank = call.team.rank;
@@ -234,9 +253,13 @@ fn alltoall_transposes() {
 }
 
 #[test]
-fn alltoallv_and_w_respect_counts_of_each_pair() {
+fn alltoall_transposes() {
+    SHAPES.iter().for_each(|&shape| check_alltoall(shape));
+}
+
+fn check_alltoallv(shape: Shape) {
     for selection in selections(Collective::Alltoallv) {
-        for (&size, mixed) in RANKS.iter().flat_map(|size| [(size, false), (size, true)]) {
+        for (&size, mixed) in ranks(shape).iter().flat_map(|size| [(size, false), (size, true)]) {
             for (&count, in_place) in COUNTS.iter().flat_map(|count| [(count, false), (count, true)]) {
                 // In place, both directions of a pair have the same count.
                 let pair = |a: usize, b: usize| {
@@ -250,11 +273,11 @@ fn alltoallv_and_w_respect_counts_of_each_pair() {
                     let incoming: Vec<i64> = (0..size).map(|from| pair(from, rank)).collect();
                     let (out_places, out_total) = reversed(&outgoing);
                     let (in_places, in_total) = reversed(&incoming);
-                    send.push(Store::filled(Shape::Dense, out_total, rank));
+                    send.push(Store::filled(shape, out_total, rank));
                     receive.push(if in_place {
-                        Store::filled(Shape::Dense, in_total, rank)
+                        Store::filled(shape, in_total, rank)
                     } else {
-                        Store::new(Shape::Dense, in_total)
+                        Store::new(shape, in_total)
                     });
                     places.push((outgoing, out_places, incoming, in_places));
                 }
@@ -277,4 +300,9 @@ fn alltoallv_and_w_respect_counts_of_each_pair() {
             }
         }
     }
+}
+
+#[test]
+fn alltoallv_and_w_respect_counts_of_each_pair() {
+    SHAPES.iter().for_each(|&shape| check_alltoallv(shape));
 }

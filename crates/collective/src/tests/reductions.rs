@@ -1,7 +1,7 @@
 //! Reductions: commutative and not, in place and not, against combining in the order of ranks.
 
 use super::store::reducer;
-use super::{COUNTS, Matrix, RANKS, Sample, Shape, Store, execute, roots, selections, team};
+use super::{COUNTS, Matrix, Sample, Shape, Store, execute, ranks, roots, selections, team};
 use crate::Call;
 use crate::allreduce::allreduce;
 use crate::plan::Plan;
@@ -51,13 +51,15 @@ fn combined<T: Sample>(end: usize, index: i64) -> T {
     (1..end).fold(T::of(0, index), |sum, rank| T::combine(sum, T::of(rank, index)))
 }
 
-fn cases() -> impl Iterator<Item = (usize, i64, bool)> {
-    RANKS.iter().flat_map(|&size| COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)]))
+fn cases(shape: Shape) -> impl Iterator<Item = (usize, i64, bool)> {
+    ranks(shape)
+        .iter()
+        .flat_map(|&size| COUNTS.iter().flat_map(move |&count| [(size, count, false), (size, count, true)]))
 }
 
 fn check_reduce<T: Sample>(shape: Shape) {
     for selection in selections(Collective::Reduce) {
-        for (size, count, in_place) in cases() {
+        for (size, count, in_place) in cases(shape) {
             for root in roots(size) {
                 let mut vectors = Vectors::<T>::new(shape, size, count, false);
                 vectors.receive[root] =
@@ -85,11 +87,13 @@ fn check_reduce<T: Sample>(shape: Shape) {
 fn reduce_combines_in_the_order_of_ranks() {
     check_reduce::<i64>(Shape::Dense);
     check_reduce::<Matrix>(Shape::Dense);
+    check_reduce::<Matrix>(Shape::Gaps);
+    check_reduce::<i64>(Shape::Backwards);
 }
 
 fn check_allreduce<T: Sample>(shape: Shape) {
     for selection in selections(Collective::Allreduce) {
-        for (size, count, in_place) in cases() {
+        for (size, count, in_place) in cases(shape) {
             let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
             vectors.run(&selection, |call, operand, receive| allreduce(call, operand, receive).unwrap());
             for (rank, row) in vectors.receive.iter().enumerate() {
@@ -106,6 +110,8 @@ fn check_allreduce<T: Sample>(shape: Shape) {
 fn allreduce_combines_on_all_ranks() {
     check_allreduce::<i64>(Shape::Dense);
     check_allreduce::<Matrix>(Shape::Dense);
+    check_allreduce::<Matrix>(Shape::Gaps);
+    check_allreduce::<i64>(Shape::Backwards);
 }
 
 #[test]
@@ -127,7 +133,7 @@ fn allreduce_gives_all_ranks_the_same_bits() {
 
 fn check_reduce_scatter<T: Sample>(shape: Shape) {
     for selection in selections(Collective::ReduceScatter) {
-        for (size, count, in_place) in cases() {
+        for (size, count, in_place) in cases(shape) {
             for equal in [false, true] {
                 let counts: Vec<i64> =
                     (0..size as i64).map(|rank| if equal { count } else { rank * 5 % (count + 1) }).collect();
@@ -152,11 +158,13 @@ fn check_reduce_scatter<T: Sample>(shape: Shape) {
 fn reduce_scatter_leaves_each_rank_its_block() {
     check_reduce_scatter::<i64>(Shape::Dense);
     check_reduce_scatter::<Matrix>(Shape::Dense);
+    check_reduce_scatter::<Matrix>(Shape::Gaps);
+    check_reduce_scatter::<i64>(Shape::Backwards);
 }
 
 fn check_scans<T: Sample>(shape: Shape) {
     let selection = Selection::default();
-    for (size, count, in_place) in cases() {
+    for (size, count, in_place) in cases(shape) {
         let mut vectors = Vectors::<T>::new(shape, size, count, in_place);
         vectors.run(&selection, |call, operand, receive| scan(call, operand, receive).unwrap());
         for (rank, row) in vectors.receive.iter().enumerate() {
@@ -179,4 +187,6 @@ fn check_scans<T: Sample>(shape: Shape) {
 fn scans_combine_the_ranks_below() {
     check_scans::<i64>(Shape::Dense);
     check_scans::<Matrix>(Shape::Dense);
+    check_scans::<Matrix>(Shape::Gaps);
+    check_scans::<i64>(Shape::Backwards);
 }

@@ -30,11 +30,11 @@ fn runs_side_by_side_do_not_mix() {
         })
         .collect();
     let mut runs: Vec<Vec<Run>> = Vec::new();
-    for rank in 0..size {
+    for (rank, rows) in data.iter_mut().enumerate() {
         let call = Call { team: &team(rank, size), selection: &Selection::default() };
         let mut own = Vec::new();
-        for number in 0..calls {
-            let plan = bcast(&call, number % size, &data[rank][number].buffer(count)).unwrap();
+        for (number, row) in rows.iter_mut().enumerate() {
+            let plan = bcast(&call, number % size, &row.buffer(count)).unwrap();
             // SAFETY: the data lives to the end of the test.
             own.push(unsafe { plan.start(number as u32) });
         }
@@ -59,14 +59,11 @@ fn a_plan_runs_again_with_new_data() {
         let operand = Operand { send: Some(send[rank].pointer()), count, reducer: reducer::<i64>(&element), element };
         let call = Call { team: &team(rank, size), selection: &Selection::default() };
         let plan = allreduce(&call, &operand, receive[rank].pointer()).unwrap();
-        // SAFETY: the data lives to the end of the test.
-        runs.push(vec![unsafe { plan.start(3) }]);
+        runs.push(vec![plan.hold(3)]);
     }
     for round in 0..4 {
-        if round > 0 {
-            // SAFETY: as above.
-            runs.iter_mut().for_each(|own| unsafe { own[0].start_again() });
-        }
+        // SAFETY: the data lives to the end of the test.
+        runs.iter_mut().for_each(|own| unsafe { own[0].start_again() });
         send.iter_mut().enumerate().for_each(|(rank, row)| row.set(0, rank as i64 + round));
         runs = execute_runs(runs, round as u64 + 1);
         assert!(receive.iter().all(|row| row.get(0) == 15 + 6 * round), "round {round}");

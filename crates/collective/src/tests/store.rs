@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use towpath_datatype::{Basic, Datatype, Form};
+
 use crate::buffers::{Blocks, Buffer, Element};
 use crate::reducer::Reducer;
 
@@ -57,13 +59,28 @@ impl Sample for f64 {
 /// How the values lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
+    /// One after the other.
     Dense,
+    /// Every value 8 bytes into an element of its size and 24 bytes more.
+    Gaps,
+    /// Every value before the one before it.
+    Backwards,
 }
 
 impl Shape {
     pub(crate) fn element<T>(self) -> Element {
         match self {
             Shape::Dense => Element::dense(size_of::<T>() as i64),
+            Shape::Gaps => {
+                let size = size_of::<T>() as i64;
+                let value = Datatype::hindexed(&[size / 4], &[8], &Datatype::named(Basic::Int32), Form::Small).unwrap();
+                Element::of(&Datatype::resized(0, size + 24, &value, Form::Small).unwrap())
+            }
+            Shape::Backwards => {
+                let size = size_of::<T>() as i64;
+                let value = Datatype::contiguous(size / 4, &Datatype::named(Basic::Int32), Form::Small).unwrap();
+                Element::of(&Datatype::resized(0, -size, &value, Form::Small).unwrap())
+            }
         }
     }
 }
@@ -71,6 +88,8 @@ impl Shape {
 /// A row of values with a margin of untouchable bytes on both sides.
 pub(crate) struct Store<T> {
     memory: Vec<u64>,
+    /// Where element 0 is.
+    start: i64,
     element: Element,
     marker: std::marker::PhantomData<T>,
 }
@@ -81,8 +100,10 @@ const UNTOUCHED: u64 = 0xEEEE_EEEE_EEEE_EEEE;
 impl<T: Sample> Store<T> {
     pub(crate) fn new(shape: Shape, count: i64) -> Store<T> {
         let element = shape.element::<T>();
-        let bytes = count * element.extent + element.upper + 2 * MARGIN;
-        Store { memory: vec![UNTOUCHED; bytes as usize / 8 + 1], element, marker: std::marker::PhantomData }
+        // One element more than asked for, so that tests can see that it is left alone.
+        let (low, high) = element.span(count + 1).unwrap();
+        let memory = vec![UNTOUCHED; (high - low + 2 * MARGIN) as usize / 8 + 1];
+        Store { memory, start: MARGIN - low, element, marker: std::marker::PhantomData }
     }
 
     /// With the values of a rank from element `first` on.
@@ -93,7 +114,7 @@ impl<T: Sample> Store<T> {
     }
 
     pub(crate) fn pointer(&mut self) -> *mut u8 {
-        self.memory.as_mut_ptr().cast::<u8>().wrapping_add(MARGIN as usize)
+        self.memory.as_mut_ptr().cast::<u8>().wrapping_add(self.start as usize)
     }
 
     pub(crate) fn set(&mut self, index: i64, value: T) {
@@ -104,7 +125,7 @@ impl<T: Sample> Store<T> {
     }
 
     pub(crate) fn get(&self, index: i64) -> T {
-        let start = self.memory.as_ptr().cast_mut().cast::<u8>().wrapping_add(MARGIN as usize);
+        let start = self.memory.as_ptr().cast_mut().cast::<u8>().wrapping_add(self.start as usize);
         let place = self.element.at(start, index).wrapping_offset(self.element.lower as isize);
         // SAFETY: inside the memory that `new` sized.
         unsafe { place.cast::<T>().read_unaligned() }
