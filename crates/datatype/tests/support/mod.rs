@@ -1,6 +1,9 @@
 //! Random datatypes and a naive interpreter of their type maps, written from the definitions of MPI 5.0, chapter 5,
 //! without any of the library's shortcuts: a list of (basic type, displacement) pairs and four bounds.
 
+// Every test program uses only a part of it.
+#![allow(dead_code)]
+
 use proptest::prelude::*;
 use towpath_datatype::{Basic, Datatype, Form};
 
