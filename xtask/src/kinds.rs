@@ -62,7 +62,7 @@ pub fn array(kind: &str) -> Option<(&'static str, &'static str)> {
 
 /// Kinds that are an `int` in C and an `i32` in a body.
 pub fn is_int(kind: &str) -> bool {
-    kind == "int" || kind == "fint" || is_translated_int(kind)
+    matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class") || is_translated_int(kind)
 }
 
 /// Ints whose values differ between the faces.
@@ -102,7 +102,7 @@ pub fn is_callback(kind: &str) -> bool {
 
 /// Whether the kind is some other C type that the core sees as an address (MPI_T and MPIX objects).
 pub fn is_opaque(kind: &str) -> bool {
-    kind.starts_with("MPI") && !is_callback(kind)
+    kind.starts_with("MPI") && !is_callback(kind) && !is_int(kind)
 }
 
 /// Whether the body returns this parameter.

@@ -71,7 +71,6 @@ pub fn c_type(p: &Parameter, large: bool) -> String {
             "argc" => "*mut c_int".into(),
             "argv" => "*mut *mut *mut c_char".into(),
             "double" => "f64".into(),
-            "MPIX_Stream" | "MPIX_Grequest_class" => scalar("c_int"),
             _ => scalar("*mut c_void"),
         }
     }

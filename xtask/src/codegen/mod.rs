@@ -4,7 +4,10 @@
 
 mod bodies;
 mod built;
+mod docs;
 mod faces;
+mod header_text;
+mod headers;
 mod neutral;
 mod tables;
 
@@ -32,7 +35,10 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
     ];
     for face in [Face::Standard, Face::Mpich] {
         face_files(&api, &constants, &built, face, &mut outputs);
+        let path = format!("include/{}/mpi.h", face.word());
+        outputs.push(Output { path, text: headers::header(&api, &constants, face) });
     }
+    outputs.push(Output { path: "docs/standard.md".into(), text: docs::page(&api, &built) });
     let listing = root.join("target/bodies.txt");
     let _ = std::fs::create_dir_all(root.join("target"));
     std::fs::write(&listing, bodies::listing(&api)).map_err(|e| format!("cannot write {}: {e}", listing.display()))?;

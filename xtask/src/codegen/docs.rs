@@ -1,0 +1,44 @@
+//! Writes `docs/standard.md`: which function lives where, and which are built.
+
+use std::fmt::Write;
+
+use super::built::Built;
+use crate::api::{Api, Face, Function};
+
+/// The page.
+pub fn page(api: &Api, built: &Built) -> String {
+    let done = |f: &&Function| f.special || built.file(f).is_some();
+    let standard: Vec<&Function> =
+        api.functions.iter().filter(|f| f.in_face(Face::Standard) && !excluded(f)).collect();
+    let forms = |f: &Function| 1 + usize::from(f.has_large(Face::Standard));
+    let names: usize = standard.iter().map(|f| forms(f)).sum();
+    let names_done: usize = standard.iter().filter(|f| done(f)).map(|f| forms(f)).sum();
+    let mut text = String::from(
+        "# The standard, function by function\n\n\
+         Written by `cargo run -p xtask -- codegen` from `api/functions.toml`; do not edit. A function that is not built\n\
+         exists in both libraries and answers `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler.\n\n",
+    );
+    let _ = write!(text, "**{names_done} of the {names} functions of MPI 5.0 are built.**\n\n| chapter | built | of |\n|---|---|---|\n");
+    for (chapter, title) in &api.chapters {
+        let all: Vec<&Function> = api.functions.iter().filter(|f| &f.chapter == chapter).collect();
+        let _ = writeln!(text, "| {title} | {} | {} |", all.iter().filter(|f| done(f)).count(), all.len());
+    }
+    for (chapter, title) in &api.chapters {
+        let _ = write!(text, "\n## {title}\n\n| function | body | |\n|---|---|---|\n");
+        for f in api.functions.iter().filter(|f| &f.chapter == chapter) {
+            let large = if f.has_large(Face::Standard) { ", `_c`" } else { "" };
+            let place = match built.file(f) {
+                Some(file) => format!("`{}`", file.display()),
+                None if f.special => "in the faces".into(),
+                None => "not built".into(),
+            };
+            let _ = writeln!(text, "| `{}`{large} | {place} | {} |", f.name, f.status.as_deref().unwrap_or(""));
+        }
+    }
+    text
+}
+
+/// Names that the standard does not have (any more).
+fn excluded(f: &Function) -> bool {
+    f.status.as_deref() == Some("removed") || f.chapter == "extensions"
+}
