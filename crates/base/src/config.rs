@@ -31,8 +31,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
-        default: "16384",
-        meaning: "payload bytes of the ring of a hot pair of ranks",
+        default: "32768",
+        meaning: "payload bytes of the ring of a hot pair of ranks; a quarter is the largest eager message",
     },
     Setting {
         name: "TOWPATH_HOT_SENDS",

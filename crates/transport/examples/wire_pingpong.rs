@@ -27,7 +27,7 @@ struct Events {
     buffer: Vec<u8>,
     arrived: usize,
     released: usize,
-    announced: Vec<RegionKey>,
+    announced: Vec<[u64; 3]>,
 }
 
 impl Sink for Events {
@@ -37,8 +37,8 @@ impl Sink for Events {
             unsafe { std::ptr::copy_nonoverlapping(payload, self.buffer.as_mut_ptr(), length) };
             self.arrived += 1;
         } else {
-            // SAFETY: an announcement carries a key.
-            self.announced.push(RegionKey(unsafe { payload.cast::<[u64; 2]>().read_unaligned() }));
+            // SAFETY: an announcement carries a key and a length.
+            self.announced.push(unsafe { payload.cast::<[u64; 3]>().read_unaligned() });
         }
     }
     fn released(&mut self, _token: u64) {
@@ -53,8 +53,8 @@ impl Sink for Events {
 impl Side {
     fn progress(&mut self) {
         self.wires.progress(&mut self.events);
-        while let Some(key) = self.events.announced.pop() {
-            let length = key.0[1] as usize;
+        while let Some([name, place, length]) = self.events.announced.pop() {
+            let (key, length) = (RegionKey([name, place]), length as usize);
             let target = Target::Bytes { pointer: self.events.buffer.as_mut_ptr(), length };
             // SAFETY: the buffer lives as long as the side.
             unsafe { self.wires.pull(self.other, key, 0, target) };
@@ -81,7 +81,8 @@ impl Side {
             }
             let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });
             let header = Header { protocol: ANNOUNCEMENT, ..header };
-            let sent = self.wires.short(to, &header, key.0.as_ptr().cast(), 16).is_ok();
+            let announcement = [key.0[0], key.0[1], length as u64];
+            let sent = self.wires.short(to, &header, announcement.as_ptr().cast(), 24).is_ok();
             if !sent {
                 self.wires.withdraw(to, key);
             }

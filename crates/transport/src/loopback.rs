@@ -143,7 +143,8 @@ impl Wire for Loopback {
     }
 
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
-        self.regions.publish(Published { to: to.0, token, source })
+        let length = source.length() as u64;
+        RegionKey([self.regions.publish(Published { to: to.0, token, source }), length])
     }
 
     fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {

@@ -4,8 +4,6 @@
 
 use towpath_base::transfer::Source;
 
-use crate::RegionKey;
-
 /// A published region.
 pub(crate) struct Published {
     /// Who may pull it, by the number that the wire has for it.
@@ -30,16 +28,15 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// Enters a region.
-    pub(crate) fn publish(&mut self, region: Published) -> RegionKey {
-        let length = region.source.length() as u64;
+    /// Enters a region: its name.
+    pub(crate) fn publish(&mut self, region: Published) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
             self.places.len() as u32 - 1
         });
         let place = &mut self.places[index as usize];
         place.region = Some(region);
-        RegionKey([u64::from(index) | u64::from(place.generation) << 32, length])
+        u64::from(index) | u64::from(place.generation) << 32
     }
 
     /// Takes a region out; `None` when the key names none any more.
@@ -78,10 +75,10 @@ mod tests {
         let mut regions = Regions::default();
         let region = |token| Published { to: 1, token, source: Source::Bytes { pointer: std::ptr::null(), length: 0 } };
         let first = regions.publish(region(1));
-        assert_eq!(regions.take(first.0[0]).unwrap().token, 1);
+        assert_eq!(regions.take(first).unwrap().token, 1);
         let second = regions.publish(region(2));
-        assert!(regions.take(first.0[0]).is_none());
+        assert!(regions.take(first).is_none());
         assert_eq!(regions.take_all_of(1).len(), 1);
-        assert!(regions.take(second.0[0]).is_none() && regions.is_empty());
+        assert!(regions.take(second).is_none() && regions.is_empty());
     }
 }

@@ -14,22 +14,24 @@ pub const RANK_LIMIT: usize = 2048;
 pub const CELLS: usize = 16;
 /// Bytes of a cell: largest copied message to a peer without a ring.
 pub const CELL_BYTES: usize = 4096;
-/// Bulk windows of a receiver: pulls that can be under way at once.
-pub const WINDOWS: usize = 4;
-/// Chunks of a bulk window.
-pub const CHUNKS: usize = 8;
-/// Bytes of a chunk.
-pub const CHUNK_BYTES: usize = 16 * 1024;
+/// Bulk windows that a rank fills itself: published regions that can be under way at once.
+pub const OUT_WINDOWS: usize = 4;
+/// Bulk windows that a rank lends to its senders.
+pub const IN_WINDOWS: usize = 4;
+/// Bytes of a bulk window.
+pub const WINDOW_BYTES: usize = 256 * 1024;
+/// Most chunks into which a window is cut.
+pub const CHUNKS: usize = 16;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 4 << 20;
 
-/// Bytes of the two counter lines of a window (the sender's, the receiver's).
+/// Bytes of the two counter lines of a window (the filler's, the drainer's).
 pub const WINDOW_LINES: usize = 2 * LINE;
 
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
-const CHUNKS_AT: usize = WINDOW_LINES_AT + PAGE;
-const RINGS_AT: usize = CHUNKS_AT + WINDOWS * CHUNKS * CHUNK_BYTES;
+const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
+const RINGS_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_BYTES;
 const ARENA: usize = RINGS_AT + RING_AREA;
 
 /// The layout of a host with so many ranks.
@@ -72,14 +74,14 @@ impl Layout {
         self.arena(sender) + CELLS_AT + cell * CELL_BYTES
     }
 
-    /// The sender's counter line of a receiver's window; the receiver's line follows.
-    pub fn window(&self, receiver: usize, window: usize) -> usize {
-        self.arena(receiver) + WINDOW_LINES_AT + window * WINDOW_LINES
+    /// The filler's counter line of a rank's window (those it fills first, then those it lends); the drainer's follows.
+    pub fn window_lines(&self, owner: usize, window: usize) -> usize {
+        self.arena(owner) + WINDOW_LINES_AT + window * WINDOW_LINES
     }
 
-    /// A chunk of a receiver's window.
-    pub fn chunk(&self, receiver: usize, window: usize, chunk: usize) -> usize {
-        self.arena(receiver) + CHUNKS_AT + (window * CHUNKS + chunk) * CHUNK_BYTES
+    /// First byte of a rank's window.
+    pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
+        self.arena(owner) + WINDOWS_AT + window * WINDOW_BYTES
     }
 
     /// First byte of a receiver's ring area ([`RING_AREA`] bytes).
@@ -132,9 +134,10 @@ mod tests {
             let last = ranks - 1;
             assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
             assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
-            assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window(0, 0));
-            assert!(layout.window(0, WINDOWS - 1) + WINDOW_LINES <= layout.chunk(0, 0, 0));
-            assert!(layout.chunk(0, WINDOWS - 1, CHUNKS - 1) + CHUNK_BYTES <= layout.ring_area(0));
+            let windows = OUT_WINDOWS + IN_WINDOWS;
+            assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
+            assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.window_bytes(0, 0));
+            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.ring_area(0));
             assert_eq!(layout.ring_area(last) + RING_AREA, layout.length());
             assert_eq!(layout.slot(last, last) % LINE, 0);
             assert_eq!(layout.cell(last, 0) % PAGE, 0);

@@ -6,16 +6,18 @@
 //! structure has one writer at a time, so a process that dies never blocks others.
 
 mod arena;
-mod bulk;
 mod cells;
 mod entry;
 mod grant;
 pub mod layout;
+mod pull;
+mod push;
 mod receive;
 mod ring;
 mod segment;
 mod send;
 mod slot;
+mod window;
 
 pub use segment::Segment;
 
@@ -26,16 +28,17 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::MappedWords;
 use towpath_base::transfer::{Source, Target};
 
-use crate::regions::{Published, Regions};
 use crate::{RegionKey, Sink};
 use arena::Arena;
-use bulk::{Advance, Begun, Push, Wanted, Windows};
 use cells::Cells;
 use entry::{Control, Kind};
 use layout::{CELL_BYTES, LINE, RingPlace};
+use pull::Pulls;
+use push::{Advance, Pushes, Whereabouts};
 use receive::Incoming;
 use ring::RingReceiver;
 use send::Outgoing;
+use window::{Window, WindowId, drained_count};
 
 /// Smallest payload of a ring: its messages may be as long as those through a cell.
 const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
@@ -84,9 +87,8 @@ pub struct Shm {
     attention: Vec<u32>,
     arena: Arena,
     cells: Cells,
-    regions: Regions,
-    pushes: Vec<Push>,
-    windows: Windows,
+    pushes: Pushes,
+    pulls: Pulls,
     /// Pulls of length 0, to be reported.
     finished: Vec<u64>,
     /// Peers found dead, to be reported.
@@ -118,9 +120,8 @@ impl Shm {
             attention: Vec::new(),
             arena: Arena::new(),
             cells: Cells::new(),
-            regions: Regions::default(),
-            pushes: Vec::new(),
-            windows: Windows::new(),
+            pushes: Pushes::new(own),
+            pulls: Pulls::new(own),
             finished: Vec::new(),
             dead: VecDeque::new(),
         }
@@ -136,12 +137,12 @@ impl Shm {
     /// # Safety
     /// As there.
     pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
-        self.regions.publish(Published { to: to as u32, token, source })
+        self.pushes.publish(&self.segment, to as u32, token, source)
     }
 
     /// As [`crate::Wire::withdraw`].
     pub fn withdraw(&mut self, key: RegionKey) -> bool {
-        self.regions.take(key.0[0]).is_some()
+        self.pushes.withdraw(key.0[0])
     }
 
     /// As [`crate::Wire::pull`], from a local rank.
@@ -152,23 +153,28 @@ impl Shm {
         if self.outgoing[from].lost {
             return;
         }
+        let [name, place] = key.0;
         if target.length() == 0 {
-            self.post_control(from, Control { kind: Kind::Release, words: [key.0[0], 0], extra: 0 });
+            self.post_control(from, Control { kind: Kind::Release, words: [name, 0], extra: 0 });
             self.finished.push(token);
-            return;
+        } else if let Some((index, shape)) = Whereabouts::decode(place).window {
+            let id = WindowId { owner: from as u32, index };
+            let start = drained_count(&self.segment, id);
+            self.pulls.follow(from as u32, token, target, Window::new(&self.segment, id, shape, start));
+        } else {
+            self.pulls.want(from as u32, name, token, target);
+            self.begin_pulls();
         }
-        self.windows.waiting.push_back(Wanted { from: from as u32, key: key.0[0], token, target });
-        self.begin_pulls();
     }
 
     /// As [`crate::Wire::progress`].
     #[inline]
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = self.receive(sink);
-        if !self.windows.running.is_empty() {
+        if !self.pulls.is_idle() {
             moved |= self.step_pulls(sink);
         }
-        if !self.pushes.is_empty() {
+        if !self.pushes.is_idle() {
             moved |= self.step_pushes(sink);
         }
         if !(self.attention.is_empty() && self.finished.is_empty() && self.dead.is_empty()) {
@@ -179,10 +185,8 @@ impl Shm {
 
     /// As [`crate::Wire::busy`].
     pub fn busy(&self) -> bool {
-        !(self.regions.is_empty()
-            && self.pushes.is_empty()
-            && self.windows.running.is_empty()
-            && self.windows.waiting.is_empty()
+        !(self.pushes.is_empty()
+            && self.pulls.is_empty()
             && self.finished.is_empty()
             && self.outgoing.iter().all(|out| out.backlog.is_empty()))
     }
@@ -198,9 +202,9 @@ impl Shm {
     }
 
     fn begin_pulls(&mut self) {
-        while let Some(Begun { from, key, length, window, start }) = self.windows.begin(&self.segment) {
-            let extra = window as u64 | u64::from(start) << 32;
-            self.post_control(from as usize, Control { kind: Kind::Pull, words: [key, length], extra });
+        while let Some(begun) = self.pulls.begin(&self.segment) {
+            let control = Control { kind: Kind::Pull, words: [begun.name, begun.length], extra: begun.encode() };
+            self.post_control(begun.from as usize, control);
         }
     }
 
@@ -208,16 +212,14 @@ impl Shm {
     fn step_pulls(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         let mut index = 0;
-        while index < self.windows.running.len() {
-            let pull = &mut self.windows.running[index];
-            let advance = pull.step(&self.segment);
+        while index < self.pulls.running() {
+            let (from, advance, token) = self.pulls.step(&self.segment, index);
             if advance != Advance::Nothing {
-                self.outgoing[pull.from as usize].notify();
+                self.outgoing[from as usize].notify();
                 moved = true;
             }
             if advance == Advance::Done {
-                let pull = self.windows.end(index);
-                sink.pulled(pull.token);
+                sink.pulled(token);
                 self.begin_pulls();
             } else {
                 index += 1;
@@ -230,20 +232,16 @@ impl Shm {
     fn step_pushes(&mut self, sink: &mut impl Sink) -> bool {
         let mut moved = false;
         let mut index = 0;
-        while index < self.pushes.len() {
-            let push = &mut self.pushes[index];
-            let advance = push.step(&self.segment);
+        while index < self.pushes.running() {
+            let (to, advance, token) = self.pushes.step(&self.segment, index);
             if advance != Advance::Nothing {
-                self.outgoing[push.to as usize].notify();
+                self.outgoing[to as usize].notify();
                 moved = true;
             }
-            if advance == Advance::Done {
-                if let Some(token) = self.pushes.swap_remove(index).token {
-                    sink.released(token);
-                }
-            } else {
-                index += 1;
+            if let Some(token) = token {
+                sink.released(token);
             }
+            index += usize::from(advance != Advance::Done);
         }
         moved
     }
@@ -270,23 +268,10 @@ impl Shm {
     }
 
     fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
-        for region in self.regions.take_all_of(rank) {
-            sink.released(region.token);
+        for token in self.pushes.bury(rank) {
+            sink.released(token);
         }
-        let mut index = 0;
-        while index < self.pushes.len() {
-            if self.pushes[index].to == rank {
-                if let Some(token) = self.pushes.swap_remove(index).token {
-                    sink.released(token);
-                }
-            } else {
-                index += 1;
-            }
-        }
-        self.windows.waiting.retain(|wanted| wanted.from != rank);
-        while let Some(index) = self.windows.running.iter().position(|pull| pull.from == rank) {
-            self.windows.end(index);
-        }
+        self.pulls.bury(rank);
         self.begin_pulls();
         sink.lost(self.peers[rank as usize]);
     }

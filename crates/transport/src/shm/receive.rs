@@ -1,15 +1,15 @@
 //! The receiving half of the wire: looks at hot rings and door-bells, and acts on what the entries say.
 
 use towpath_base::sync::{MappedWords, Ordering};
-use towpath_base::transfer::Source;
 
-use super::bulk::Push;
 use super::entry::{self, ASK, Control, INLINE_AT, Kind};
 use super::grant::{Decision, Grant, Place};
 use super::layout::LINE;
+use super::pull::Begun;
 use super::ring::{LINE_WORDS, RingReceiver};
 use super::segment::Segment;
 use super::slot::SlotReceiver;
+use super::window::{Window, WindowId};
 use super::{HotRing, Shm};
 use crate::Sink;
 
@@ -146,8 +146,8 @@ impl Shm {
             kind if kind == Kind::Refuse as u8 => self.refused(from),
             kind if kind == Kind::Pull as u8 => self.serve(from, words[0], words[1], extra),
             kind if kind == Kind::Release as u8 => {
-                if let Some(region) = self.regions.take(words[0]) {
-                    sink.released(region.token);
+                if let Some(token) = self.pushes.released(words[0]) {
+                    sink.released(token);
                 }
             }
             unknown => panic!("local rank {from} wrote an entry of unknown kind {unknown}: the segment is damaged"),
@@ -155,12 +155,11 @@ impl Shm {
         Taken::Entry(0)
     }
 
-    /// The peer wants a region in one of its windows. A region that was withdrawn is sent as nothing.
-    fn serve(&mut self, to: usize, key: u64, length: u64, extra: u64) {
-        let nothing = Source::Bytes { pointer: std::ptr::null(), length: 0 };
-        let named = self.regions.take(key).map_or((None, nothing), |region| (Some(region.token), region.source));
-        let (window, start) = (extra as u32 as usize, (extra >> 32) as u32);
-        self.pushes.push(Push::new(&self.segment, to as u32, named, length, window, start));
+    /// The peer wants a region in one of its windows.
+    fn serve(&mut self, to: usize, name: u64, length: u64, extra: u64) {
+        let (index, shape, start) = Begun::decode(extra);
+        let window = Window::new(&self.segment, WindowId { owner: to as u32, index }, shape, start);
+        self.pushes.serve(to as u32, name, length, window);
     }
 
     /// The peer asks for a ring for its stream to us.

@@ -9,6 +9,7 @@ use towpath_machine::memory::{Mapping, check_headroom};
 use towpath_machine::wait;
 
 use super::layout::{Layout, RANK_LIMIT};
+use super::window::{Shape, WindowId};
 use crate::error::Error;
 
 /// A mapped segment. Cheap to clone; unmapped with the last clone.
@@ -102,6 +103,20 @@ impl Segment {
     /// Provides the pages of a range.
     pub(crate) fn populate(&self, offset: usize, length: usize) -> Result<(), Error> {
         Ok(self.mapping.populate(offset, length)?)
+    }
+
+    /// Provides as much of a window as a message of `length` bytes touches; `provided` says how much already is. False
+    /// where there is no page left.
+    pub(crate) fn provide_window(&self, id: WindowId, provided: &mut usize, shape: Shape, length: usize) -> bool {
+        let needed = length.min(shape.chunks() as usize * shape.chunk_bytes());
+        if needed > *provided {
+            let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
+            if self.populate(first, needed - *provided).is_err() {
+                return false;
+            }
+            *provided = needed;
+        }
+        true
     }
 
     /// `count` words from `offset` on, as shared words.

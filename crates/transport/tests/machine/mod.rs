@@ -205,11 +205,16 @@ impl Machine {
 
     pub(crate) fn withdraw_at_once(&mut self, from: usize, to: usize) -> bool {
         let peer = PeerIndex(to as u32);
-        let source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
-        // SAFETY: nothing lies behind the source.
-        let key = unsafe { self.wires[from].publish(peer, 0, source) };
-        let first = self.wires[from].withdraw(peer, key);
-        first && !self.wires[from].withdraw(peer, key)
+        let bytes = vec![1; 100_000];
+        // More regions than there are windows.
+        (0..20).all(|_| {
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+            // SAFETY: the bytes live until the region is withdrawn.
+            let key = unsafe { self.wires[from].publish(peer, 0, source) };
+            self.turn(from);
+            let first = self.wires[from].withdraw(peer, key);
+            first && !self.wires[from].withdraw(peer, key)
+        })
     }
 
     pub(crate) fn publish_and_lose(&mut self, from: usize, to: usize) {

@@ -1,0 +1,174 @@
+//! A bulk window: a row of chunks through which a large message runs while both sides copy.
+//!
+//! The filler's line holds how many chunks were ever filled, at which count the message ends, and the length of each
+//! chunk; the drainer's line holds how many were drained. The counts run on from message to message, so a window needs
+//! no reset; it is free when both agree. Each word has one writer.
+
+use towpath_base::sync::{MappedWords, Words};
+
+use super::layout::{CHUNKS, LINE, WINDOW_BYTES, WINDOW_LINES};
+use super::segment::Segment;
+
+const FILLED: usize = 0;
+const END: usize = 1;
+/// Lengths of the chunks, two to a word.
+const LENGTHS: usize = 2;
+const DRAINED: usize = LINE / 4;
+
+const SMALLEST_CHUNK_LOG: u32 = 12;
+const LARGEST_CHUNK_LOG: u32 = 15;
+
+/// How a window is cut into chunks, for one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    log: u32,
+}
+
+impl Shape {
+    /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the time, but neither so
+    /// small that counting dominates nor so large that a chunk leaves the caches.
+    pub(crate) fn of(length: usize) -> Shape {
+        let log = (length / 8).next_power_of_two().trailing_zeros();
+        Shape { log: log.clamp(SMALLEST_CHUNK_LOG, LARGEST_CHUNK_LOG) }
+    }
+
+    /// Back from [`Shape::log`].
+    ///
+    /// # Panics
+    /// When no shape has that number.
+    pub(crate) fn from_log(log: u32) -> Shape {
+        assert!((SMALLEST_CHUNK_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has chunks of 2^{log} bytes");
+        Shape { log }
+    }
+
+    /// The number by which the other side knows the shape.
+    pub(crate) fn log(self) -> u32 {
+        self.log
+    }
+
+    pub(crate) fn chunk_bytes(self) -> usize {
+        1 << self.log
+    }
+
+    /// Chunks in the window.
+    pub(crate) fn chunks(self) -> u32 {
+        CHUNKS.min(WINDOW_BYTES >> self.log) as u32
+    }
+}
+
+/// Names a window of the segment: whose, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WindowId {
+    pub(crate) owner: u32,
+    pub(crate) index: u32,
+}
+
+/// A window as one message sees it.
+pub(crate) struct Window {
+    pub(crate) id: WindowId,
+    shape: Shape,
+    words: MappedWords,
+    /// Both counts when the message began.
+    start: u32,
+}
+
+impl Window {
+    /// The window for a message that begins when both counts are `start`.
+    pub(crate) fn new(segment: &Segment, id: WindowId, shape: Shape, start: u32) -> Window {
+        Window { id, shape, words: words(segment, id), start }
+    }
+
+    pub(crate) fn start(&self) -> u32 {
+        self.start
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn chunk_of(&self, count: u32) -> usize {
+        (count.wrapping_sub(self.start) % self.shape.chunks()) as usize
+    }
+
+    /// Address of the chunk that carries count `count`.
+    #[inline]
+    pub(crate) fn chunk(&self, segment: &Segment, count: u32) -> *mut u8 {
+        let at = segment.layout().window_bytes(self.id.owner as usize, self.id.index as usize);
+        segment.at(at + (self.chunk_of(count) << self.shape.log))
+    }
+
+    /// How many chunks were ever filled.
+    #[inline]
+    pub(crate) fn filled(&self) -> u32 {
+        self.words.load_acquire(FILLED)
+    }
+
+    /// How many chunks were ever drained.
+    #[inline]
+    pub(crate) fn drained(&self) -> u32 {
+        self.words.load_acquire(DRAINED)
+    }
+
+    /// The filler: chunk `count` has `length` bytes, and the message ends with it or not.
+    #[inline]
+    pub(crate) fn fill(&self, count: u32, length: usize, end: bool) {
+        let chunk = self.chunk_of(count);
+        let (word, shift) = (LENGTHS + chunk / 2, 16 * (chunk % 2));
+        let others = self.words.load_relaxed(word) & !(0xFFFF << shift);
+        self.words.store_release(word, others | (length as u32) << shift);
+        let next = count.wrapping_add(1);
+        if end {
+            self.words.store_release(END, next);
+        }
+        self.words.store_release(FILLED, next);
+    }
+
+    /// The drainer: length of the filled chunk `count`, and whether the message ends with it.
+    #[inline]
+    pub(crate) fn look(&self, count: u32) -> (usize, bool) {
+        let chunk = self.chunk_of(count);
+        let length = self.words.load_relaxed(LENGTHS + chunk / 2) >> (16 * (chunk % 2)) & 0xFFFF;
+        (length as usize, self.words.load_relaxed(END) == count.wrapping_add(1))
+    }
+
+    /// The drainer: everything before `count` is drained. Also whoever frees a window that the other side has left.
+    #[inline]
+    pub(crate) fn drain(&self, count: u32) {
+        self.words.store_release(DRAINED, count);
+    }
+}
+
+/// The counters of a window.
+fn words(segment: &Segment, id: WindowId) -> MappedWords {
+    let at = segment.layout().window_lines(id.owner as usize, id.index as usize);
+    // SAFETY: windows live in the wire, which holds the segment.
+    unsafe { segment.words(at, WINDOW_LINES / 4) }
+}
+
+/// The count at which a window rests when nobody fills it: both counts, or `None` while it is being drained.
+pub(crate) fn resting_count(segment: &Segment, id: WindowId) -> Option<u32> {
+    let words = words(segment, id);
+    let drained = words.load_acquire(DRAINED);
+    (words.load_acquire(FILLED) == drained).then_some(drained)
+}
+
+/// How many chunks of a window were ever drained.
+pub(crate) fn drained_count(segment: &Segment, id: WindowId) -> u32 {
+    words(segment, id).load_acquire(DRAINED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_fits_window_and_length_words() {
+        for length in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2] {
+            let shape = Shape::of(length);
+            assert_eq!(Shape::from_log(shape.log()), shape);
+            assert!(shape.chunks() as usize * shape.chunk_bytes() <= WINDOW_BYTES);
+            assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
+            assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
+        }
+    }
+}
