@@ -4,8 +4,10 @@
 #![allow(unreachable_pub)]
 
 mod api;
+mod arrows;
 mod codegen;
 mod constants;
+mod dist;
 mod kinds;
 
 use std::path::PathBuf;
@@ -28,12 +30,25 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Compare the dependencies between the crates with ARCHITECTURE.md.
+    Arrows,
+    /// Build the libraries and programs and lay them out below a prefix.
+    Dist {
+        /// Where lib/, include/ and bin/ go.
+        #[arg(long)]
+        prefix: PathBuf,
+        /// Cargo profile: release, quick or dev.
+        #[arg(long, default_value = "release")]
+        profile: String,
+    },
 }
 
 fn main() -> ExitCode {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_path_buf();
     let done = match Arguments::parse().chore {
         Chore::Codegen { check } => codegen::run(&root, check),
+        Chore::Arrows => arrows::run(&root),
+        Chore::Dist { prefix, profile } => dist::run(&root, &prefix, &profile),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

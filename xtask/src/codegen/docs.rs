@@ -8,8 +8,7 @@ use crate::api::{Api, Face, Function};
 /// The page.
 pub fn page(api: &Api, built: &Built) -> String {
     let done = |f: &&Function| f.special || built.file(f).is_some();
-    let standard: Vec<&Function> =
-        api.functions.iter().filter(|f| f.in_face(Face::Standard) && !excluded(f)).collect();
+    let standard: Vec<&Function> = api.functions.iter().filter(|f| f.in_face(Face::Standard) && !excluded(f)).collect();
     let forms = |f: &Function| 1 + usize::from(f.has_large(Face::Standard));
     let names: usize = standard.iter().map(|f| forms(f)).sum();
     let names_done: usize = standard.iter().filter(|f| done(f)).map(|f| forms(f)).sum();
@@ -18,7 +17,10 @@ pub fn page(api: &Api, built: &Built) -> String {
          Written by `cargo run -p xtask -- codegen` from `api/functions.toml`; do not edit. A function that is not built\n\
          exists in both libraries and answers `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler.\n\n",
     );
-    let _ = write!(text, "**{names_done} of the {names} functions of MPI 5.0 are built.**\n\n| chapter | built | of |\n|---|---|---|\n");
+    let _ = write!(
+        text,
+        "**{names_done} of the {names} functions of MPI 5.0 are built.**\n\n| chapter | built | of |\n|---|---|---|\n"
+    );
     for (chapter, title) in &api.chapters {
         let all: Vec<&Function> = api.functions.iter().filter(|f| &f.chapter == chapter).collect();
         let _ = writeln!(text, "| {title} | {} | {} |", all.iter().filter(|f| done(f)).count(), all.len());

@@ -26,7 +26,11 @@ pub fn header(api: &Api, all: &Constants, face: Face) -> String {
         Face::Mpich => fixed::MPICH_FUNCTIONS,
     });
     for prefix in ["", "P"] {
-        let about = if prefix.is_empty() { "The functions" } else { "The same functions for tools that replace the MPI_ names" };
+        let about = if prefix.is_empty() {
+            "The functions"
+        } else {
+            "The same functions for tools that replace the MPI_ names"
+        };
         let _ = write!(text, "\n/* {about}. */\n");
         for f in api.functions.iter().filter(|f| f.in_face(face)) {
             if face == Face::Standard && (f.status.as_deref() == Some("removed") || f.chapter == "extensions") {

@@ -1,0 +1,170 @@
+//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig.
+//!
+//! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker script, a shell script, or
+//! a small library that needs the real one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The library that each package builds, the name it is installed under, and the name that the linker looks for.
+const LIBRARIES: &[(&str, &str, &str, &str)] = &[
+    ("towpath-abi-mpich", "libmpi.so", "libmpi.so.12", "libmpi.so"),
+    ("towpath-abi-standard", "libmpi_abi.so", "libmpi_abi.so.1", "libmpi_abi.so"),
+];
+
+/// Further names of the same interfaces: library, the one it stands for, and the linker's name.
+///
+/// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the standard ABI.
+/// `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs name them even when they use only the C functions.
+const SHIMS: &[(&str, &str, Option<&str>)] = &[
+    ("libmpich.so.12", "libmpi.so.12", Some("libmpich.so")),
+    ("libmpi_abi.so.0", "libmpi_abi.so.1", None),
+    ("libmpicxx.so.12", "libmpi.so.12", None),
+    ("libmpichcxx.so.12", "libmpi.so.12", None),
+];
+
+/// Compiler scripts: name, language, interface.
+const COMPILERS: &[(&str, bool, &str)] = &[
+    ("mpicc", false, "mpich"),
+    ("mpicxx", true, "mpich"),
+    ("mpic++", true, "mpich"),
+    ("mpicc_abi", false, "standard"),
+    ("mpicxx_abi", true, "standard"),
+    ("mpic++_abi", true, "standard"),
+];
+
+/// Builds with a cargo profile and fills the prefix.
+pub fn run(root: &Path, prefix: &Path, profile: &str) -> Result<(), String> {
+    let prefix = std::path::absolute(prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
+    let target = build(root, profile)?;
+    for folder in ["lib/pkgconfig", "include/standard", "bin"] {
+        let path = prefix.join(folder);
+        fs::create_dir_all(&path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
+    }
+    libraries(&target, &prefix)?;
+    headers(root, &prefix)?;
+    programs(root, &target, &prefix)?;
+    package_files(root, &prefix)?;
+    println!("installed in {}", prefix.display());
+    Ok(())
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+fn successful(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("cannot start {:?}: {e}", command.get_program()))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+}
+
+/// Builds the libraries and the programs; returns the folder with the results.
+fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
+    for (package, ..) in LIBRARIES {
+        // Only the shared library: the archive would double the time of the link.
+        let words = ["rustc", "-q", "--profile", profile, "-p", package, "--lib", "--crate-type", "cdylib"];
+        successful(cargo(root).args(words))?;
+    }
+    successful(cargo(root).args(["build", "-q", "--profile", profile, "-p", "towpath-launch", "--bins"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join(if profile == "dev" { "debug" } else { profile }))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    // A running program may hold the old file: the new one takes its place as a whole.
+    let fresh = to.with_extension("new");
+    fs::copy(from, &fresh)
+        .and_then(|_| fs::rename(&fresh, to))
+        .map_err(|e| format!("cannot copy {} to {}: {e}", from.display(), to.display()))
+}
+
+fn write(path: &Path, text: &str, executable: bool) -> Result<(), String> {
+    let mode = if executable { 0o755 } else { 0o644 };
+    fs::write(path, text)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(mode)))
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))
+}
+
+fn libraries(target: &Path, prefix: &Path) -> Result<(), String> {
+    let lib = prefix.join("lib");
+    for (_, built, installed, linked) in LIBRARIES {
+        copy(&target.join(built), &lib.join(installed))?;
+        write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
+    }
+    for (name, stands_for, linked) in SHIMS {
+        shim(&lib, name, stands_for)?;
+        if let Some(linked) = linked {
+            write(&lib.join(linked), &format!("INPUT({stands_for})\n"), false)?;
+        }
+    }
+    Ok(())
+}
+
+/// An empty library that needs the real one: the loader then finds all names there, and one process has one copy of them.
+fn shim(lib: &Path, name: &str, stands_for: &str) -> Result<(), String> {
+    let fresh = lib.join(format!("{name}.new"));
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    successful(
+        Command::new(compiler)
+            .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN"])
+            .arg(format!("-Wl,-soname,{name}"))
+            .arg("-L")
+            .arg(lib)
+            .arg(format!("-l:{stands_for}"))
+            .arg("-o")
+            .arg(&fresh),
+    )?;
+    fs::rename(&fresh, lib.join(name)).map_err(|e| format!("cannot make {name}: {e}"))
+}
+
+fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
+    let include = prefix.join("include");
+    copy(&root.join("include/mpich/mpi.h"), &include.join("mpi.h"))?;
+    copy(&root.join("include/standard/mpi.h"), &include.join("mpi_abi.h"))?;
+    copy(&root.join("include/standard/mpi.h"), &include.join("standard/mpi.h"))
+}
+
+fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
+    let bin = prefix.join("bin");
+    for name in ["mpiexec", "mpirun", "towpath"] {
+        let built = target.join(name);
+        if built.exists() {
+            copy(&built, &bin.join(name))?;
+        }
+    }
+    let script = fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
+    for (name, plus, abi) in COMPILERS {
+        let (variable, default, driver) = if *plus { ("CXX", "c++", "-cxx") } else { ("CC", "cc", "-cc") };
+        let text = script
+            .replace("@NAME@", name)
+            .replace("@VARIABLE@", variable)
+            .replace("@DEFAULT@", default)
+            .replace("@DRIVER@", driver)
+            .replace("@ABI@", abi);
+        write(&bin.join(name), &text, true)?;
+    }
+    Ok(())
+}
+
+fn package_files(root: &Path, prefix: &Path) -> Result<(), String> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).map_err(|e| e.to_string())?;
+    let manifest: toml::Table = toml::from_str(&manifest).map_err(|e| e.to_string())?;
+    let version = manifest["workspace"]["package"]["version"].as_str().unwrap_or("0");
+    for (name, about, include, library) in [
+        ("towpath", "MPI (MPICH ABI)", "", "mpi"),
+        ("mpich", "MPI (MPICH ABI, by Towpath)", "", "mpi"),
+        ("towpath-standard", "MPI (standard ABI)", "/standard", "mpi_abi"),
+    ] {
+        let text = format!(
+            "prefix=${{pcfiledir}}/../..\nlibdir=${{prefix}}/lib\nincludedir=${{prefix}}/include\n\n\
+             Name: {name}\nDescription: {about}\nVersion: {version}\n\
+             Cflags: -I${{includedir}}{include}\nLibs: -L${{libdir}} -Wl,-rpath,${{libdir}} -l{library}\n"
+        );
+        write(&prefix.join(format!("lib/pkgconfig/{name}.pc")), &text, false)?;
+    }
+    Ok(())
+}
