@@ -48,3 +48,17 @@ impl Error {
         &self.0.text
     }
 }
+
+/// Leaves the function with an error: `fail!(ERR_RANK, "argument dest is {dest}, ...")`.
+macro_rules! fail {
+    ($class:ident, $($text:tt)+) => {
+        return Err($crate::error::Error::new($crate::constants::$class, format!($($text)+)))
+    };
+}
+pub(crate) use fail;
+
+impl From<towpath_datatype::Error> for Error {
+    fn from(error: towpath_datatype::Error) -> Error {
+        Error::new(crate::datatypes::class_of(&error), error.to_string())
+    }
+}

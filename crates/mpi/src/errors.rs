@@ -1,7 +1,95 @@
-//! Error handlers, classes and codes (MPI 5.0, chapter 9).
+//! Error handlers, classes, codes and strings (MPI 5.0, chapter 9), and what happens when a body fails.
+//!
+//! A neutral error code is `class | slot << 8`: the slot names one of the last 63 sentences, so that
+//! `MPI_Error_string` tells what happened and not only which class it was. Classes and codes that the program adds
+//! start above `MPI_ERR_LASTCODE`.
 
-use crate::error::Error;
-use crate::face::{Face, Handle};
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::sync::{Arc, Mutex};
+
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::{Callback, Face, Handle, Kind};
+use crate::strings::text;
+use crate::world::{self, OBJECTS};
+
+/// First class or code that a program adds.
+const FIRST_ADDED: i32 = ERR_LASTCODE + 1;
+/// How many sentences are kept.
+const SLOTS: usize = 63;
+
+/// What an error handler does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Ends the job: MPI_ERRORS_ARE_FATAL.
+    Fatal,
+    /// Ends the processes of the communicator: MPI_ERRORS_ABORT.
+    Abort,
+    /// Returns the code: MPI_ERRORS_RETURN.
+    Return,
+    /// Calls the program's function.
+    Call(Callback),
+}
+
+/// An error handler as objects hold it.
+#[derive(Debug)]
+pub struct Errhandler {
+    /// Its handle, 0 once the program has freed it.
+    pub handle: Handle,
+    /// Which objects it may be attached to; `None`: all (the predefined ones).
+    pub kind: Option<Kind>,
+    /// What it does.
+    pub action: Action,
+}
+
+/// Classes, codes and sentences of this process.
+#[derive(Default)]
+pub struct Registry {
+    sentences: Mutex<Sentences>,
+    added: Mutex<Added>,
+}
+
+#[derive(Default)]
+struct Sentences {
+    next: usize,
+    kept: Vec<String>,
+}
+
+#[derive(Default)]
+struct Added {
+    /// By number - FIRST_ADDED: the class of the code (itself for a class); `None` when removed.
+    classes: Vec<Option<i32>>,
+    /// Strings of added classes and codes.
+    strings: HashMap<i32, String>,
+}
+
+impl Registry {
+    fn keep(&self, class: i32, sentence: String) -> i32 {
+        if !(0..256).contains(&class) {
+            return class;
+        }
+        let mut sentences = self.sentences.lock().unwrap();
+        let slot = sentences.next;
+        sentences.next = (slot + 1) % SLOTS;
+        if slot < sentences.kept.len() { sentences.kept[slot] = sentence } else { sentences.kept.push(sentence) }
+        class | (slot as i32 + 1) << 8
+    }
+
+    fn class_of(&self, code: i32) -> Option<i32> {
+        if code >= FIRST_ADDED {
+            let added = self.added.lock().unwrap();
+            return added.classes.get((code - FIRST_ADDED) as usize).copied().flatten();
+        }
+        (code >= 0 && code >> 8 <= SLOTS as i32).then_some(code & 0xff)
+    }
+
+    /// Highest code in use: MPI_LASTUSEDCODE.
+    pub fn last_used(&self) -> i32 {
+        ERR_LASTCODE + self.added.lock().unwrap().classes.len() as i32
+    }
+}
 
 /// The object whose error handler decides.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +106,284 @@ pub enum Target {
     None,
 }
 
-/// Decides what becomes of an error and returns the neutral code for the program.
+/// Decides what becomes of an error: finds the handler, says or calls, and returns the neutral code for the program.
+///
+/// `call` is the number of the function in `towpath_base::calls::NAMES`.
 #[cold]
-pub fn raise(_face: &'static Face, _target: Target, _call: u16, error: Error) -> i32 {
-    error.class()
+pub fn raise(face: &'static Face, target: Target, call: u16, error: Error) -> i32 {
+    let name = towpath_base::calls::NAMES.get(usize::from(call)).copied().unwrap_or("MPI");
+    let sentence = format!("{name}: {}.", error.text());
+    let code = OBJECTS.errors.keep(error.class(), sentence.clone());
+    let target = error.object().map_or(target, Target::Comm);
+    apply(face, target, code, &sentence)
+}
+
+/// Hands a code to the error handler of an object.
+pub fn apply(face: &'static Face, target: Target, code: i32, sentence: &str) -> i32 {
+    let (handler, kind, object) = handler_of(target);
+    match handler.action {
+        Action::Return => code,
+        Action::Fatal | Action::Abort => world::end_job(class_number(code), sentence),
+        // SAFETY: the program registered this function as an error handler for objects of this kind.
+        Action::Call(function) => unsafe { (face.call_errhandler)(function, kind, object, code) },
+    }
+}
+
+fn class_number(code: i32) -> i32 {
+    let class = OBJECTS.errors.class_of(code).unwrap_or(ERR_OTHER);
+    if class == 0 { ERR_OTHER } else { class }
+}
+
+fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
+    let handle = match target {
+        Target::Comm(handle) if world::comm(handle).is_ok() => handle,
+        Target::File(handle) => return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle),
+        Target::Session(handle) => {
+            if let Some(session) = OBJECTS.sessions.get(handle) {
+                return (session.errhandler.lock().unwrap().clone(), Kind::Session, handle);
+            }
+            COMM_SELF
+        }
+        _ => COMM_SELF,
+    };
+    match world::comm(handle) {
+        Ok(comm) => (comm.errhandler(), Kind::Comm, handle),
+        Err(_) => (OBJECTS.initial_errhandler.lock().unwrap().clone(), Kind::Comm, handle),
+    }
+}
+
+/// Finds an error handler by its handle.
+pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
+    match handle {
+        ERRORS_ARE_FATAL => Ok(OBJECTS.fatal.clone()),
+        ERRORS_ABORT => Ok(OBJECTS.abort.clone()),
+        ERRORS_RETURN => Ok(OBJECTS.returning.clone()),
+        ERRHANDLER_NULL => fail!(ERR_ARG, "argument errhandler is MPI_ERRHANDLER_NULL; pass an error handler"),
+        _ => match OBJECTS.errhandlers.get(handle) {
+            Some(found) => Ok(found.clone()),
+            None => fail!(ERR_ARG, "argument errhandler ({:#x}) is no error handler", handle.0),
+        },
+    }
+}
+
+/// A handler for one kind of object.
+pub(crate) fn lookup_for(handle: Handle, kind: Kind) -> Result<Arc<Errhandler>> {
+    let handler = lookup(handle)?;
+    match handler.kind {
+        Some(made_for) if made_for != kind => {
+            fail!(ERR_ARG, "argument errhandler was created for another kind of object ({made_for:?}, not {kind:?})")
+        }
+        _ => Ok(handler),
+    }
+}
+
+fn create(function: Callback, kind: Kind) -> Result<Handle> {
+    if function.0.is_null() {
+        fail!(ERR_ARG, "argument errhandler function is NULL; pass a function");
+    }
+    let made = OBJECTS.errhandlers.insert_with(|handle| Errhandler { handle, kind: Some(kind), action: Action::Call(function) });
+    made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many error handlers exist; free some"))
+}
+
+/// MPI_Comm_create_errhandler (9.3.1).
+pub fn comm_create_errhandler(function: Callback) -> Result<Handle> {
+    create(function, Kind::Comm)
+}
+/// MPI_Win_create_errhandler (9.3.2).
+pub fn win_create_errhandler(function: Callback) -> Result<Handle> {
+    create(function, Kind::Win)
+}
+/// MPI_File_create_errhandler (9.3.3).
+pub fn file_create_errhandler(function: Callback) -> Result<Handle> {
+    create(function, Kind::File)
+}
+/// MPI_Session_create_errhandler (9.3.4).
+pub fn session_create_errhandler(function: Callback) -> Result<Handle> {
+    create(function, Kind::Session)
+}
+
+/// MPI_Comm_set_errhandler (9.3.1).
+pub fn comm_set_errhandler(comm: Handle, errhandler: Handle) -> Result<()> {
+    let comm = world::comm(comm)?;
+    comm.settings().errhandler = lookup_for(errhandler, Kind::Comm)?;
+    Ok(())
+}
+
+/// MPI_Comm_get_errhandler: the handle stays valid until it is freed once per call.
+pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
+    Ok(hold(&world::comm(comm)?.errhandler()))
+}
+
+/// MPI_File_set_errhandler. Files are not built yet: only the default handler (MPI_FILE_NULL) can be set.
+pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
+    if file != FILE_NULL {
+        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+    }
+    *OBJECTS.file_errhandler.lock().unwrap() = lookup_for(errhandler, Kind::File)?;
+    Ok(())
+}
+
+/// MPI_File_get_errhandler, of MPI_FILE_NULL.
+pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
+    if file != FILE_NULL {
+        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+    }
+    Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
+}
+
+/// A handle for the program to an error handler that an object holds: a new one, since each is freed by itself.
+pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
+    match handler.kind {
+        None => handler.handle,
+        Some(kind) => OBJECTS
+            .errhandlers
+            .insert_with(|handle| Errhandler { handle, kind: Some(kind), action: handler.action })
+            .unwrap_or(ERRHANDLER_NULL),
+    }
+}
+
+/// MPI_Errhandler_free: objects that hold the handler keep it.
+pub fn errhandler_free(errhandler: &mut Handle) -> Result<()> {
+    let handler = lookup(*errhandler)?;
+    if handler.kind.is_some() {
+        OBJECTS.errhandlers.remove(*errhandler);
+    }
+    *errhandler = ERRHANDLER_NULL;
+    Ok(())
+}
+
+/// MPI_Comm_call_errhandler.
+pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
+    world::comm(comm)?;
+    call(Target::Comm(comm), code)
+}
+
+/// MPI_File_call_errhandler, of MPI_FILE_NULL.
+pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
+    call(Target::File(file), code)
+}
+
+pub(crate) fn call(target: Target, code: i32) -> Result<()> {
+    let Some(class) = OBJECTS.errors.class_of(code) else {
+        fail!(ERR_ARG, "argument errorcode ({code}) is no error code");
+    };
+    let sentence = format!("the program called the error handler with code {code}: {}", string_of(code, class));
+    if let Some(face) = world::face() {
+        apply(face, target, code, &sentence);
+    }
+    Ok(())
+}
+
+/// MPI_Error_class.
+pub fn error_class(code: i32) -> Result<i32> {
+    match OBJECTS.errors.class_of(code) {
+        Some(class) => Ok(class),
+        None => fail!(ERR_ARG, "argument errorcode ({code}) is no error code"),
+    }
+}
+
+/// MPI_Error_string: the sentence of the error where it is still kept, else that of the class.
+pub fn error_string(code: i32) -> Result<String> {
+    let class = error_class(code)?;
+    Ok(string_of(code, class))
+}
+
+fn string_of(code: i32, class: i32) -> String {
+    if code >= FIRST_ADDED {
+        return OBJECTS.errors.added.lock().unwrap().strings.get(&code).cloned().unwrap_or_default();
+    }
+    let slot = (code >> 8) as usize;
+    if slot > 0
+        && let Some(sentence) = OBJECTS.errors.sentences.lock().unwrap().kept.get(slot - 1)
+    {
+        return sentence.clone();
+    }
+    crate::constants::class_sentence(class).to_owned()
+}
+
+fn add(class: Option<i32>) -> i32 {
+    let mut added = OBJECTS.errors.added.lock().unwrap();
+    let number = FIRST_ADDED + added.classes.len() as i32;
+    added.classes.push(Some(class.unwrap_or(number)));
+    number
+}
+
+/// MPI_Add_error_class.
+pub fn add_error_class() -> Result<i32> {
+    Ok(add(None))
+}
+
+/// MPI_Add_error_code.
+pub fn add_error_code(class: i32) -> Result<i32> {
+    match OBJECTS.errors.class_of(class) {
+        Some(found) if found == class => Ok(add(Some(class))),
+        _ => fail!(ERR_ARG, "argument errorclass ({class}) is no error class"),
+    }
+}
+
+/// MPI_Add_error_string.
+///
+/// # Safety
+/// `string` must be NULL or a NUL-terminated string.
+pub unsafe fn add_error_string(code: i32, string: *const c_char) -> Result<()> {
+    // SAFETY: promised by the caller.
+    let string = unsafe { text(string, "string") }?;
+    if code < FIRST_ADDED || OBJECTS.errors.class_of(code).is_none() {
+        fail!(ERR_ARG, "argument errorcode ({code}) was not made by MPI_Add_error_class or MPI_Add_error_code");
+    }
+    if string.len() >= MAX_ERROR_STRING as usize {
+        fail!(ERR_ARG, "argument string has {} characters; at most {} fit", string.len(), MAX_ERROR_STRING - 1);
+    }
+    OBJECTS.errors.added.lock().unwrap().strings.insert(code, string);
+    Ok(())
+}
+
+fn removable(number: i32, want_class: bool) -> Result<usize> {
+    let added = OBJECTS.errors.added.lock().unwrap();
+    let index = number.wrapping_sub(FIRST_ADDED);
+    match added.classes.get(usize::try_from(index).unwrap_or(usize::MAX)) {
+        Some(&Some(class)) if (class == number) == want_class => {
+            if want_class && added.classes.iter().enumerate().any(|(i, &c)| c == Some(number) && i != index as usize) {
+                fail!(ERR_OTHER, "error class {number} still has codes; remove them first");
+            }
+            Ok(index as usize)
+        }
+        _ => fail!(ERR_ARG, "{number} was not added by this program, or was removed already"),
+    }
+}
+
+fn remove(number: i32, want_class: bool) -> Result<()> {
+    let index = removable(number, want_class)?;
+    let mut added = OBJECTS.errors.added.lock().unwrap();
+    if added.strings.contains_key(&number) {
+        fail!(ERR_OTHER, "error {number} still has a string; remove it first");
+    }
+    added.classes[index] = None;
+    while added.classes.last() == Some(&None) {
+        added.classes.pop();
+    }
+    Ok(())
+}
+
+/// MPI_Remove_error_class (4.1).
+pub fn remove_error_class(class: i32) -> Result<()> {
+    remove(class, true)
+}
+
+/// MPI_Remove_error_code (4.1).
+pub fn remove_error_code(code: i32) -> Result<()> {
+    remove(code, false)
+}
+
+/// MPI_Remove_error_string (4.1).
+pub fn remove_error_string(code: i32) -> Result<()> {
+    if OBJECTS.errors.added.lock().unwrap().strings.remove(&code).is_none() {
+        fail!(ERR_ARG, "error {code} has no string that this program added");
+    }
+    Ok(())
+}
+
+/// Attaches the communicator to an error of an operation on it, so that its handler decides.
+pub(crate) fn on(comm: &Comm, error: Error) -> Error {
+    error.with_object(comm.handle())
 }

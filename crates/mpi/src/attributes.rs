@@ -1,0 +1,214 @@
+//! Attribute caching on communicators, datatypes and windows (MPI 5.0, section 7.7).
+//!
+//! Copy and delete functions of the program are called with no lock of Towpath held, through the face's table.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::{Callback, Handle, Kind};
+use crate::world::{self, OBJECTS};
+
+/// Predefined copy and delete functions: the standard's numbers (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1).
+const NULL_FUNCTION: usize = 0;
+const DUP_FUNCTION: usize = 1;
+
+/// What a key stands for.
+#[derive(Debug)]
+pub struct Keyval {
+    number: Handle,
+    kind: Kind,
+    copy: Callback,
+    delete: Callback,
+    extra: Pointer,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pointer(*mut c_void);
+// SAFETY: the pointer is the program's and is only handed back to it.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
+
+/// The attributes of one object in the order in which they were set.
+#[derive(Debug, Default)]
+pub struct Attributes(Mutex<Vec<(Arc<Keyval>, Pointer)>>);
+
+fn callback_failed(what: &str, keyval: Handle, code: i32) -> Error {
+    Error::new(code, format!("the attribute {what} function of key {:#x} failed with code {code}", keyval.0))
+}
+
+impl Keyval {
+    fn call_copy(&self, object: Handle, value: Pointer) -> Result<Option<Pointer>> {
+        match self.copy.0 as usize {
+            NULL_FUNCTION => Ok(None),
+            DUP_FUNCTION => Ok(Some(value)),
+            _ => {
+                let face = world::face().expect("a face created the key");
+                // SAFETY: the program registered the function for objects of this kind.
+                let (code, keep, copied) = unsafe {
+                    (face.call_copy)(self.copy, self.kind, object, self.number.0 as i32, self.extra.0, value.0)
+                };
+                if code != SUCCESS {
+                    return Err(callback_failed("copy", self.number, code));
+                }
+                Ok(keep.then_some(Pointer(copied)))
+            }
+        }
+    }
+
+    fn call_delete(&self, object: Handle, value: Pointer) -> Result<()> {
+        if self.delete.0 as usize == NULL_FUNCTION {
+            return Ok(());
+        }
+        let face = world::face().expect("a face created the key");
+        // SAFETY: the program registered the function for objects of this kind.
+        let code = unsafe {
+            (face.call_delete)(self.delete, self.kind, object, self.number.0 as i32, value.0, self.extra.0)
+        };
+        if code == SUCCESS { Ok(()) } else { Err(callback_failed("delete", self.number, code)) }
+    }
+}
+
+impl Attributes {
+    /// The value of a key.
+    pub fn get(&self, keyval: Handle) -> Option<*mut c_void> {
+        self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).map(|(_, value)| value.0)
+    }
+
+    /// Sets a key; the old value is deleted first.
+    pub fn set(&self, object: Handle, keyval: &Arc<Keyval>, value: *mut c_void) -> Result<()> {
+        if self.get(keyval.number).is_some() {
+            self.delete(object, keyval.number)?;
+        }
+        self.0.lock().unwrap().push((keyval.clone(), Pointer(value)));
+        Ok(())
+    }
+
+    /// Deletes a key; nothing when it is not set. Fails when the program's delete function fails; the attribute stays then.
+    pub fn delete(&self, object: Handle, keyval: Handle) -> Result<()> {
+        let found = self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).cloned();
+        if let Some((key, value)) = found {
+            key.call_delete(object, value)?;
+            self.0.lock().unwrap().retain(|(key, _)| key.number != keyval);
+        }
+        Ok(())
+    }
+
+    /// Deletes all, last set first (as 11.2.4 asks for MPI_COMM_SELF); stops at the first failure.
+    pub fn delete_all(&self, object: Handle) -> Result<()> {
+        loop {
+            let last = self.0.lock().unwrap().last().cloned();
+            let Some((key, value)) = last else { return Ok(()) };
+            key.call_delete(object, value)?;
+            self.0.lock().unwrap().retain(|(other, _)| other.number != key.number);
+        }
+    }
+
+    /// What a duplicate of the object gets.
+    pub fn copied(&self, object: Handle) -> Result<Attributes> {
+        let mine = self.0.lock().unwrap().clone();
+        let mut copies = Vec::with_capacity(mine.len());
+        for (key, value) in mine {
+            if let Some(copy) = key.call_copy(object, value)? {
+                copies.push((key, copy));
+            }
+        }
+        Ok(Attributes(Mutex::new(copies)))
+    }
+}
+
+fn create(kind: Kind, copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+    let made = OBJECTS.keyvals.insert_with(|number| Keyval { number, kind, copy, delete, extra: Pointer(extra) });
+    made.map(|handle| handle.0 as i32).ok_or_else(|| Error::new(ERR_NO_MEM, "too many attribute keys exist; free some"))
+}
+
+/// Finds a key of this kind that the program created.
+pub(crate) fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
+    match OBJECTS.keyvals.get(Handle(keyval as u32)) {
+        Some(found) if found.kind == kind => Ok(found.clone()),
+        Some(found) => fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is a key for {:?}, not for {kind:?}", found.kind),
+        None if keyval == KEYVAL_INVALID => fail!(ERR_KEYVAL, "argument keyval is MPI_KEYVAL_INVALID; create a key first"),
+        None if (TAG_UB..=UNIVERSE_SIZE).contains(&keyval) => {
+            fail!(ERR_KEYVAL, "argument keyval ({keyval}) is a predefined attribute, which cannot be changed")
+        }
+        None => fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is no attribute key"),
+    }
+}
+
+fn free(keyval: &mut i32, kind: Kind) -> Result<()> {
+    lookup(*keyval, kind)?;
+    OBJECTS.keyvals.remove(Handle(*keyval as u32));
+    *keyval = KEYVAL_INVALID;
+    Ok(())
+}
+
+/// MPI_Comm_create_keyval.
+pub fn comm_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+    create(Kind::Comm, copy, delete, extra)
+}
+/// MPI_Comm_free_keyval: objects that hold the attribute keep it.
+pub fn comm_free_keyval(keyval: &mut i32) -> Result<()> {
+    free(keyval, Kind::Comm)
+}
+/// MPI_Type_create_keyval.
+pub fn type_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+    create(Kind::Datatype, copy, delete, extra)
+}
+/// MPI_Type_free_keyval.
+pub fn type_free_keyval(keyval: &mut i32) -> Result<()> {
+    free(keyval, Kind::Datatype)
+}
+/// MPI_Win_create_keyval.
+pub fn win_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+    create(Kind::Win, copy, delete, extra)
+}
+/// MPI_Win_free_keyval.
+pub fn win_free_keyval(keyval: &mut i32) -> Result<()> {
+    free(keyval, Kind::Win)
+}
+/// MPI_Keyval_create, the MPI-1 name.
+pub fn keyval_create(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
+    create(Kind::Comm, copy, delete, extra)
+}
+/// MPI_Keyval_free, the MPI-1 name.
+pub fn keyval_free(keyval: &mut i32) -> Result<()> {
+    free(keyval, Kind::Comm)
+}
+
+/// MPI_Comm_set_attr.
+pub fn comm_set_attr(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
+    let object = world::comm(comm)?.clone();
+    object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, value)
+}
+
+/// MPI_Comm_get_attr: value and whether it is set; predefined attributes point to an int.
+pub fn comm_get_attr(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
+    let object = world::comm(comm)?.clone();
+    if let Some(found) = world::predefined_attribute(keyval) {
+        return Ok(found.map_or((std::ptr::null_mut(), false), |value| (value, true)));
+    }
+    lookup(keyval, Kind::Comm)?;
+    Ok(object.attributes.get(Handle(keyval as u32)).map_or((std::ptr::null_mut(), false), |value| (value, true)))
+}
+
+/// MPI_Comm_delete_attr.
+pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
+    let object = world::comm(comm)?.clone();
+    lookup(keyval, Kind::Comm)?;
+    object.attributes.delete(comm, Handle(keyval as u32))
+}
+
+/// MPI_Attr_put, the MPI-1 name.
+pub fn attr_put(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
+    comm_set_attr(comm, keyval, value)
+}
+/// MPI_Attr_get, the MPI-1 name.
+pub fn attr_get(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
+    comm_get_attr(comm, keyval)
+}
+/// MPI_Attr_delete, the MPI-1 name.
+pub fn attr_delete(comm: Handle, keyval: i32) -> Result<()> {
+    comm_delete_attr(comm, keyval)
+}

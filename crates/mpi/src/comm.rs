@@ -1,0 +1,172 @@
+//! Communicators as objects (MPI 5.0, chapter 7): a context, a group (or two), and what the program attached.
+//!
+//! The C functions are in `communicators`, `intercommunicators` and `attributes`.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
+use towpath_engine::messages::Team;
+
+use crate::attributes::Attributes;
+use crate::buffered::Buffer;
+use crate::constants::PROC_NULL;
+use crate::error::{Result, fail};
+use crate::errors::Errhandler;
+use crate::face::Handle;
+use crate::group::Group;
+use crate::info::Pairs;
+use crate::topology::Topology;
+
+/// Highest collective sequence number; it travels as the tag of a collective's messages and then starts again.
+const SEQUENCES: u32 = 1 << 30;
+
+/// The other side of an intercommunicator.
+#[derive(Debug)]
+pub struct Remote {
+    /// The remote group.
+    pub group: Arc<Group>,
+    /// Context of an intracommunicator of the local group alone, for collectives that need one.
+    pub local_context: ContextId,
+}
+
+/// What the program may change at any time.
+#[derive(Debug)]
+pub struct Settings {
+    /// MPI_Comm_set_name.
+    pub name: String,
+    /// MPI_Comm_set_errhandler.
+    pub errhandler: Arc<Errhandler>,
+    /// Hints that Towpath knows and the program has set.
+    pub info: Pairs,
+    /// The buffer of MPI_Comm_attach_buffer.
+    pub buffer: Option<Buffer>,
+}
+
+/// A communicator.
+#[derive(Debug)]
+pub struct Comm {
+    handle: AtomicU32,
+    context: AtomicU64,
+    /// My group.
+    pub group: Arc<Group>,
+    /// The remote group, if this is an intercommunicator.
+    pub remote: Option<Remote>,
+    /// My rank in my group.
+    pub rank: usize,
+    /// The virtual topology.
+    pub topology: Option<Arc<Topology>>,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    settings: Mutex<Settings>,
+    sequence: AtomicU32,
+}
+
+impl Comm {
+    /// A communicator of `group`, of which this process must be a member.
+    pub fn new(context: ContextId, group: Arc<Group>, remote: Option<Remote>, errhandler: Arc<Errhandler>) -> Comm {
+        let rank = group.rank.expect("only members hold a communicator");
+        let settings = Settings { name: String::new(), errhandler, info: Pairs::default(), buffer: None };
+        Comm {
+            handle: AtomicU32::new(0),
+            context: AtomicU64::new(context.0),
+            group,
+            remote,
+            rank,
+            topology: None,
+            attributes: Attributes::default(),
+            settings: Mutex::new(settings),
+            sequence: AtomicU32::new(0),
+        }
+    }
+
+    /// With a virtual topology.
+    pub fn with_topology(mut self, topology: Option<Arc<Topology>>) -> Comm {
+        self.topology = topology;
+        self
+    }
+
+    /// With these attributes.
+    pub fn with_attributes(mut self, attributes: Attributes) -> Comm {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The handle that the program knows.
+    pub fn handle(&self) -> Handle {
+        Handle(self.handle.load(Ordering::Relaxed))
+    }
+
+    /// Says under which handle the program knows the communicator.
+    pub fn set_handle(&self, handle: Handle) {
+        self.handle.store(handle.0, Ordering::Relaxed);
+    }
+
+    /// The context of point-to-point messages.
+    #[inline]
+    pub fn context(&self) -> ContextId {
+        ContextId(self.context.load(Ordering::Relaxed))
+    }
+
+    /// Gives the context when MPI_Comm_idup learns it.
+    pub fn set_context(&self, context: ContextId) {
+        self.context.store(context.0, Ordering::Relaxed);
+    }
+
+    /// What the program may change.
+    pub fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap()
+    }
+
+    /// The error handler.
+    pub fn errhandler(&self) -> Arc<Errhandler> {
+        self.settings().errhandler.clone()
+    }
+
+    /// Is this an intercommunicator?
+    #[inline]
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
+    #[inline]
+    pub fn targets(&self) -> &[PeerIndex] {
+        match &self.remote {
+            None => &self.group.peers,
+            Some(remote) => &remote.group.peers,
+        }
+    }
+
+    /// The process behind a rank argument; `None` for MPI_PROC_NULL.
+    #[inline]
+    pub fn target(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
+        match self.targets().get(rank as usize) {
+            Some(&peer) if rank >= 0 => Ok(Some(peer)),
+            _ if rank == PROC_NULL => Ok(None),
+            _ => self.refuse_rank(rank, argument),
+        }
+    }
+
+    #[cold]
+    fn refuse_rank<T>(&self, rank: i32, argument: &str) -> Result<T> {
+        fail!(ERR_RANK, "argument {argument} is {rank}, but the communicator has ranks 0 to {}", self.targets().len() - 1)
+    }
+
+    /// My group as collectives see it, on a plane.
+    pub fn team(&self, plane: Plane) -> Team {
+        let context = self.remote.as_ref().map_or(self.context(), |remote| remote.local_context);
+        Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
+    }
+
+    /// The remote group as collectives see it: its peers under the communicator's own context, and my rank in my group.
+    pub fn remote_team(&self, plane: Plane) -> Option<Team> {
+        let remote = self.remote.as_ref()?;
+        Some(Team { context: self.context().on(plane), rank: self.rank, peers: remote.group.peers.clone() })
+    }
+
+    /// The tag of the next collective operation; all members call in the same order, so all get the same.
+    pub fn next_sequence(&self) -> i32 {
+        (self.sequence.fetch_add(1, Ordering::Relaxed) % SEQUENCES) as i32
+    }
+}

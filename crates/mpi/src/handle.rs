@@ -1,0 +1,172 @@
+//! Tables from handles to objects: chunks that never move, read without a lock (MPI 5.0, chapter 20 leaves the values to us).
+//!
+//! A handle carries kind, generation and index; a wrong, stale or foreign one is an error, never a crash. An object is
+//! held by an `Arc`, so operations under way keep what the program has freed.
+
+use std::sync::{Arc, Mutex};
+
+use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
+
+use crate::face::{Handle, Kind};
+
+const CHUNK: usize = 1024;
+const CHUNKS: usize = 1024;
+const INDEX_BITS: u32 = 20;
+const GENERATIONS: u32 = 64;
+
+/// Builds the number of a created handle (see ARCHITECTURE.md).
+pub(crate) fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
+    Handle(0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32)
+}
+
+/// Splits a created handle of this kind into generation and index.
+#[inline]
+pub(crate) fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
+    if handle.0 >> 26 != 0x30 | kind as u32 {
+        return None;
+    }
+    Some((handle.0 >> INDEX_BITS & (GENERATIONS - 1), (handle.0 & ((1 << INDEX_BITS) - 1)) as usize))
+}
+
+struct Entry<T> {
+    /// Generation shifted left once; lowest bit set while the entry holds an object.
+    state: AtomicU32,
+    object: UnsafeCell<Option<Arc<T>>>,
+}
+
+/// All created objects of one kind.
+pub struct Table<T> {
+    kind: Kind,
+    chunks: [AtomicPtr<Entry<T>>; CHUNKS],
+    vacant: Mutex<Vacant>,
+}
+
+struct Vacant {
+    indices: Vec<u32>,
+    used: usize,
+}
+
+// SAFETY: entries are changed under the lock of `vacant` and published by `state`; `T` itself is shared by reference.
+unsafe impl<T: Send + Sync> Sync for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Send for Table<T> {}
+
+impl<T> Table<T> {
+    /// An empty table.
+    pub const fn new(kind: Kind) -> Table<T> {
+        Table {
+            kind,
+            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            vacant: Mutex::new(Vacant { indices: Vec::new(), used: 0 }),
+        }
+    }
+
+    fn entry(&self, index: usize) -> Option<&Entry<T>> {
+        let chunk = self.chunks.get(index / CHUNK)?.load(Ordering::Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: a chunk has CHUNK entries and is never freed.
+        Some(unsafe { &*chunk.add(index % CHUNK) })
+    }
+
+    /// Stores an object that wants to know its own handle.
+    pub fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
+        self.place(|handle| Arc::new(make(handle)))
+    }
+
+    /// Stores an object and names it. `None` when a million objects of this kind exist.
+    pub fn insert(&self, object: Arc<T>) -> Option<Handle> {
+        self.place(|_| object)
+    }
+
+    fn place(&self, make: impl FnOnce(Handle) -> Arc<T>) -> Option<Handle> {
+        let mut vacant = self.vacant.lock().unwrap();
+        let index = match vacant.indices.pop() {
+            Some(index) => index as usize,
+            None => {
+                if vacant.used == CHUNK * CHUNKS {
+                    return None;
+                }
+                if vacant.used % CHUNK == 0 {
+                    self.add_chunk(vacant.used / CHUNK);
+                }
+                vacant.used += 1;
+                vacant.used - 1
+            }
+        };
+        let entry = self.entry(index).expect("the chunk was just made");
+        let generation = entry.state.load(Ordering::Relaxed) >> 1;
+        let handle = compose(self.kind, generation, index);
+        // SAFETY: the entry is vacant, and only the holder of the lock fills vacant entries.
+        unsafe { *entry.object.get() = Some(make(handle)) };
+        entry.state.store(generation << 1 | 1, Ordering::Release);
+        Some(handle)
+    }
+
+    fn add_chunk(&self, number: usize) {
+        let entries: Vec<Entry<T>> =
+            (0..CHUNK).map(|_| Entry { state: AtomicU32::new(0), object: UnsafeCell::new(None) }).collect();
+        self.chunks[number].store(Box::leak(entries.into_boxed_slice()).as_mut_ptr(), Ordering::Release);
+    }
+
+    /// The object behind a handle; `None` for null, stale, foreign and wrong-kind handles.
+    ///
+    /// The reference is good until the object is removed; the standard forbids to free an object while another thread uses it.
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<&Arc<T>> {
+        let (generation, index) = decompose(handle, self.kind)?;
+        let entry = self.entry(index)?;
+        let state = entry.state.load(Ordering::Acquire);
+        if state & 1 == 0 || (state >> 1) % GENERATIONS != generation {
+            return None;
+        }
+        // SAFETY: a live entry holds an object, written before `state`.
+        unsafe { (*entry.object.get()).as_ref() }
+    }
+
+    /// Takes the object out; the handle is stale from now on.
+    pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
+        let mut vacant = self.vacant.lock().unwrap();
+        let (generation, index) = decompose(handle, self.kind)?;
+        let entry = self.entry(index)?;
+        let state = entry.state.load(Ordering::Acquire);
+        if state & 1 == 0 || (state >> 1) % GENERATIONS != generation {
+            return None;
+        }
+        entry.state.store(((state >> 1) + 1) << 1, Ordering::Release);
+        // SAFETY: the entry was live, and only the holder of the lock empties entries.
+        let object = unsafe { (*entry.object.get()).take() };
+        vacant.indices.push(index as u32);
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_foreign_and_wrong_kind_handles_are_refused() {
+        let table: Table<u32> = Table::new(Kind::Group);
+        let other: Table<u32> = Table::new(Kind::Comm);
+        let a = table.insert(Arc::new(1)).unwrap();
+        assert_eq!(**table.get(a).unwrap(), 1);
+        assert!(other.get(a).is_none());
+        assert!(table.get(Handle(0)).is_none());
+        assert!(table.get(Handle(a.0 + 1)).is_none());
+        table.remove(a).unwrap();
+        assert!(table.get(a).is_none());
+        let b = table.insert(Arc::new(2)).unwrap();
+        assert_ne!(a, b, "the generation differs though the index is used again");
+        assert!(table.remove(a).is_none());
+        assert_eq!(**table.get(b).unwrap(), 2);
+    }
+
+    #[test]
+    fn many_objects() {
+        let table: Table<usize> = Table::new(Kind::Info);
+        let handles: Vec<_> = (0..5000).map(|i| table.insert(Arc::new(i)).unwrap()).collect();
+        assert!(handles.iter().enumerate().all(|(i, &h)| **table.get(h).unwrap() == i));
+    }
+}

@@ -1,0 +1,169 @@
+//! Info objects: ordered (key, value) pairs (MPI 5.0, chapter 10).
+
+use std::ffi::c_char;
+use std::sync::{Arc, Mutex};
+
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::Handle;
+use crate::strings::text;
+use crate::world::{self, OBJECTS};
+
+/// Pairs in the order in which the keys were first set.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs(Vec<(String, String)>);
+
+/// An info object.
+pub type Info = Mutex<Pairs>;
+
+impl Pairs {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// Sets a key.
+    pub fn set(&mut self, key: &str, value: &str) {
+        match self.0.iter_mut().find(|(k, _)| k == key) {
+            Some((_, old)) => value.clone_into(old),
+            None => self.0.push((key.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// All pairs.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+}
+
+/// The pairs behind an info argument; MPI_INFO_NULL gives none.
+pub(crate) fn pairs(info: Handle) -> Result<Pairs> {
+    if info == INFO_NULL { Ok(Pairs::default()) } else { Ok(lookup(info)?.lock().unwrap().clone()) }
+}
+
+fn lookup(info: Handle) -> Result<Arc<Info>> {
+    match info {
+        INFO_NULL => fail!(ERR_INFO, "argument info is MPI_INFO_NULL; pass an info object"),
+        INFO_ENV => Ok(Arc::new(Mutex::new(world::environment_pairs()))),
+        _ => match OBJECTS.infos.get(info) {
+            Some(found) => Ok(found.clone()),
+            None => fail!(ERR_INFO, "argument info ({:#x}) is no info object", info.0),
+        },
+    }
+}
+
+fn changeable(info: Handle) -> Result<Arc<Info>> {
+    if info == INFO_ENV {
+        fail!(ERR_INFO, "argument info is MPI_INFO_ENV, which cannot be changed");
+    }
+    lookup(info)
+}
+
+/// Makes a handle for pairs.
+pub(crate) fn insert(pairs: Pairs) -> Result<Handle> {
+    let made = OBJECTS.infos.insert(Arc::new(Mutex::new(pairs)));
+    made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many info objects exist; free some"))
+}
+
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+unsafe fn key_text(key: *const c_char) -> Result<String> {
+    // SAFETY: promised by the caller.
+    let key = unsafe { text(key, "key") }.map_err(|e| Error::new(ERR_INFO_KEY, e.text().to_owned()))?;
+    if key.is_empty() || key.len() >= MAX_INFO_KEY as usize {
+        fail!(ERR_INFO_KEY, "argument key has {} characters; 1 to {} are allowed", key.len(), MAX_INFO_KEY - 1);
+    }
+    Ok(key)
+}
+
+/// MPI_Info_create.
+pub fn info_create() -> Result<Handle> {
+    insert(Pairs::default())
+}
+
+/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them.
+pub fn info_create_env() -> Result<Handle> {
+    insert(world::environment_pairs())
+}
+
+/// MPI_Info_dup.
+pub fn info_dup(info: Handle) -> Result<Handle> {
+    let copy = lookup(info)?.lock().unwrap().clone();
+    insert(copy)
+}
+
+/// MPI_Info_free.
+pub fn info_free(info: &mut Handle) -> Result<()> {
+    changeable(*info)?;
+    OBJECTS.infos.remove(*info);
+    *info = INFO_NULL;
+    Ok(())
+}
+
+/// MPI_Info_set.
+///
+/// # Safety
+/// `key` and `value` must be NULL or NUL-terminated strings.
+pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
+    let info = changeable(info)?;
+    // SAFETY: promised by the caller.
+    let (key, value) = unsafe { (key_text(key)?, text(value, "value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?) };
+    if value.len() >= MAX_INFO_VAL as usize {
+        fail!(ERR_INFO_VALUE, "argument value has {} characters; at most {} are allowed", value.len(), MAX_INFO_VAL - 1);
+    }
+    info.lock().unwrap().set(&key, &value);
+    Ok(())
+}
+
+/// MPI_Info_delete.
+///
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
+    let info = changeable(info)?;
+    // SAFETY: promised by the caller.
+    let key = unsafe { key_text(key) }?;
+    let mut pairs = info.lock().unwrap();
+    let before = pairs.0.len();
+    pairs.0.retain(|(k, _)| *k != key);
+    if pairs.0.len() == before {
+        fail!(ERR_INFO_NOKEY, "the info object has no key \"{key}\"");
+    }
+    Ok(())
+}
+
+/// MPI_Info_get: the value, cut by the face to `valuelen`; `None` when the key is not set.
+///
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+pub unsafe fn value_of(info: Handle, key: *const c_char) -> Result<Option<String>> {
+    let info = lookup(info)?;
+    // SAFETY: promised by the caller.
+    let key = unsafe { key_text(key) }?;
+    let found = info.lock().unwrap().get(&key).map(str::to_owned);
+    Ok(found)
+}
+
+/// MPI_Info_get_valuelen: length without the NUL, and whether the key is set.
+///
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+pub unsafe fn info_get_valuelen(info: Handle, key: *const c_char) -> Result<(i32, bool)> {
+    // SAFETY: promised by the caller.
+    Ok(unsafe { value_of(info, key) }?.map_or((0, false), |value| (value.len() as i32, true)))
+}
+
+/// MPI_Info_get_nkeys.
+pub fn info_get_nkeys(info: Handle) -> Result<i32> {
+    Ok(lookup(info)?.lock().unwrap().0.len() as i32)
+}
+
+/// MPI_Info_get_nthkey.
+pub fn info_get_nthkey(info: Handle, n: i32) -> Result<String> {
+    let info = lookup(info)?;
+    let pairs = info.lock().unwrap();
+    match usize::try_from(n).ok().and_then(|n| pairs.0.get(n)) {
+        Some((key, _)) => Ok(key.clone()),
+        None => fail!(ERR_ARG, "argument n is {n}, but the info object has {} keys", pairs.0.len()),
+    }
+}

@@ -1,0 +1,181 @@
+//! The lane: engine, requests and collective runs of the process behind one lock, and the one waiting loop of Towpath.
+//!
+//! Nothing below `mpi` blocks; everything that waits, waits here. Below MPI_THREAD_MULTIPLE the lock is not taken.
+//! With several threads one waiting thread polls (it holds the baton) and the others sleep; whoever completes something
+//! wakes them, and a thread that leaves hands the baton on. Callbacks of the program run with no lock held.
+
+use std::sync::{Condvar, Mutex, TryLockError};
+
+use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
+use towpath_engine::Engine;
+use towpath_transport::Wires;
+
+use crate::requests::Requests;
+use crate::runs::Runs;
+use crate::waiting::Waiting;
+
+/// What the lane's lock protects.
+pub struct State {
+    /// Matching, protocols, wires.
+    pub engine: Engine<Wires>,
+    /// The program's requests.
+    pub requests: Requests,
+    /// Collective operations under way.
+    pub runs: Runs,
+}
+
+impl State {
+    /// Moves messages and collective runs; true when anything happened.
+    pub fn progress(&mut self) -> bool {
+        let moved = self.engine.progress();
+        self.runs.post(&mut self.engine) | moved
+    }
+}
+
+/// A lane.
+pub struct Lane {
+    locked: AtomicU32,
+    /// Whether several threads may call MPI at the same time.
+    shared: AtomicBool,
+    state: UnsafeCell<State>,
+    waiting: Mutex<Waiting>,
+    sleepers: AtomicU32,
+    epoch: Mutex<u64>,
+    changed: Condvar,
+}
+
+// SAFETY: `state` is touched under `locked` only, or by the only thread that calls MPI.
+unsafe impl Sync for Lane {}
+
+impl Lane {
+    /// A lane around a state.
+    pub fn new(state: State, waiting: Waiting) -> Lane {
+        Lane {
+            locked: AtomicU32::new(0),
+            shared: AtomicBool::new(false),
+            state: UnsafeCell::new(state),
+            waiting: Mutex::new(waiting),
+            sleepers: AtomicU32::new(0),
+            epoch: Mutex::new(0),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Takes the lock from now on (MPI_THREAD_MULTIPLE).
+    pub fn share(&self) {
+        self.shared.store(true, Ordering::SeqCst);
+    }
+
+    /// Runs `f` on the state. `f` must not call back into the program or into the lane.
+    #[inline]
+    pub fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        let shared = self.shared.load(Ordering::Relaxed);
+        if shared && self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.lock_slowly();
+        }
+        // SAFETY: this thread holds the lock, or is the only one that calls MPI.
+        let result = f(unsafe { &mut *self.state.get() });
+        if shared {
+            self.locked.store(0, Ordering::Release);
+        }
+        result
+    }
+
+    #[cold]
+    fn lock_slowly(&self) {
+        let mut tries = 0u32;
+        while self.locked.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            tries += 1;
+            if tries % 64 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    }
+
+    /// One round of progress, including the local work of collectives; true when anything happened.
+    pub fn poll(&self) -> bool {
+        let moved = self.with(State::progress);
+        let worked = self.compute();
+        if moved || worked {
+            self.announce();
+        }
+        moved || worked
+    }
+
+    /// Runs the local work of collective runs that is ready, with the lock released meanwhile.
+    fn compute(&self) -> bool {
+        let mut worked = false;
+        while let Some(mut job) = self.with(|state| state.runs.take_work()) {
+            job.compute();
+            self.with(|state| state.runs.put_back(job, &mut state.engine));
+            worked = true;
+        }
+        worked
+    }
+
+    /// Waits until `ready` has a result, making progress meanwhile.
+    pub fn wait_for<R>(&self, mut ready: impl FnMut(&mut State) -> Option<R>) -> R {
+        loop {
+            if let Some(result) = self.with(&mut ready) {
+                return result;
+            }
+            match self.waiting.try_lock() {
+                Ok(mut waiting) => {
+                    let result = self.poll_until(&mut waiting, &mut ready);
+                    drop(waiting);
+                    self.announce();
+                    return result;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    if let Some(result) = self.sleep(&mut ready) {
+                        return result;
+                    }
+                }
+                Err(TryLockError::Poisoned(_)) => unreachable!("a panic ends the process"),
+            }
+        }
+    }
+
+    fn poll_until<R>(&self, waiting: &mut Waiting, ready: &mut impl FnMut(&mut State) -> Option<R>) -> R {
+        waiting.begin();
+        loop {
+            let moved = self.poll();
+            if let Some(result) = self.with(&mut *ready) {
+                waiting.end();
+                return result;
+            }
+            if !moved {
+                waiting.idle(|| self.poll());
+            }
+        }
+    }
+
+    /// Sleeps until the thread with the baton has moved something or hands the baton over.
+    fn sleep<R>(&self, ready: &mut impl FnMut(&mut State) -> Option<R>) -> Option<R> {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let guard = self.epoch.lock().unwrap();
+        let result = self.with(&mut *ready);
+        // The baton is free again when its holder left between our try and now: do not sleep then.
+        if result.is_none() && self.waiting.try_lock().is_err() {
+            let before = *guard;
+            drop(self.changed.wait_while(guard, |epoch| *epoch == before).unwrap());
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    /// Tells sleeping threads that something changed.
+    pub fn announce(&self) {
+        if self.shared.load(Ordering::Relaxed) && self.sleepers.load(Ordering::SeqCst) > 0 {
+            *self.epoch.lock().unwrap() += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// One round of progress for a failing MPI_Test or MPI_Iprobe.
+    pub fn poll_for_test(&self) {
+        if !self.poll()
+            && let Ok(mut waiting) = self.waiting.try_lock()
+        {
+            waiting.give_way();
+        }
+    }
+}
