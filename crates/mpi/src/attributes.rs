@@ -168,15 +168,6 @@ pub fn win_create_keyval(copy: Callback, delete: Callback, extra: *mut c_void) -
 pub fn win_free_keyval(keyval: &mut i32) -> Result<()> {
     free(keyval, Kind::Win)
 }
-/// MPI_Keyval_create, the MPI-1 name.
-pub fn keyval_create(copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
-    create(Kind::Comm, copy, delete, extra)
-}
-/// MPI_Keyval_free, the MPI-1 name.
-pub fn keyval_free(keyval: &mut i32) -> Result<()> {
-    free(keyval, Kind::Comm)
-}
-
 /// MPI_Comm_set_attr.
 pub fn comm_set_attr(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
     let object = world::comm(comm)?.clone();
@@ -200,15 +191,23 @@ pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
     object.attributes.delete(comm, Handle(keyval as u32))
 }
 
-/// MPI_Attr_put, the MPI-1 name.
-pub fn attr_put(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
-    comm_set_attr(comm, keyval, value)
+
+/// MPI_Type_set_attr.
+pub fn type_set_attr(datatype: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
+    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, value)
 }
-/// MPI_Attr_get, the MPI-1 name.
-pub fn attr_get(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
-    comm_get_attr(comm, keyval)
+
+/// MPI_Type_get_attr: value and whether it is set.
+pub fn type_get_attr(datatype: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
+    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    lookup(keyval, Kind::Datatype)?;
+    Ok(object.attributes.get(Handle(keyval as u32)).map_or((std::ptr::null_mut(), false), |value| (value, true)))
 }
-/// MPI_Attr_delete, the MPI-1 name.
-pub fn attr_delete(comm: Handle, keyval: i32) -> Result<()> {
-    comm_delete_attr(comm, keyval)
+
+/// MPI_Type_delete_attr.
+pub fn type_delete_attr(datatype: Handle, keyval: i32) -> Result<()> {
+    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    lookup(keyval, Kind::Datatype)?;
+    object.attributes.delete(datatype, Handle(keyval as u32))
 }

@@ -18,8 +18,6 @@ use crate::group::Group;
 use crate::info::Pairs;
 use crate::topology::Topology;
 
-/// Highest collective sequence number; it travels as the tag of a collective's messages and then starts again.
-const SEQUENCES: u32 = 1 << 30;
 
 /// The other side of an intercommunicator.
 #[derive(Debug)]
@@ -166,7 +164,7 @@ impl Comm {
     }
 
     /// The tag of the next collective operation; all members call in the same order, so all get the same.
-    pub fn next_sequence(&self) -> i32 {
-        (self.sequence.fetch_add(1, Ordering::Relaxed) % SEQUENCES) as i32
+    pub fn next_sequence(&self) -> u32 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
     }
 }

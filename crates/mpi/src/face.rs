@@ -271,6 +271,20 @@ impl StatusArray {
     pub fn is_ignored(&self) -> bool {
         self.pointer.is_null()
     }
+    /// Writes only the error field of element `index` (nothing when ignored).
+    ///
+    /// # Safety
+    /// The program's array must have more than `index` elements.
+    pub unsafe fn set_error(&self, index: usize, error: i32) {
+        if !self.pointer.is_null() {
+            // SAFETY: promised by the caller.
+            unsafe {
+                let status = Status { error, ..(self.face.read_status)(self.pointer, index) };
+                (self.face.write_status)(self.pointer, index, &status, true);
+            }
+        }
+    }
+
     /// Writes element `index` (nothing when ignored). The error field is written only when `with_error`.
     ///
     /// # Safety

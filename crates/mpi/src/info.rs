@@ -81,8 +81,12 @@ pub fn info_create() -> Result<Handle> {
     insert(Pairs::default())
 }
 
-/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them.
-pub fn info_create_env() -> Result<Handle> {
+/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them. The arguments of the program are known from
+/// the operating system, so `argc` and `argv` are not needed.
+///
+/// # Safety
+/// None needed: the pointers are not read.
+pub unsafe fn info_create_env(_argc: i32, _argv: *const *const c_char) -> Result<Handle> {
     insert(world::environment_pairs())
 }
 
@@ -132,16 +136,34 @@ pub unsafe fn info_delete(info: Handle, key: *const c_char) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Info_get: the value, cut by the face to `valuelen`; `None` when the key is not set.
+/// The value of a key; `None` when it is not set.
 ///
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
-pub unsafe fn value_of(info: Handle, key: *const c_char) -> Result<Option<String>> {
+unsafe fn value_of(info: Handle, key: *const c_char) -> Result<Option<String>> {
     let info = lookup(info)?;
     // SAFETY: promised by the caller.
     let key = unsafe { key_text(key) }?;
     let found = info.lock().unwrap().get(&key).map(str::to_owned);
     Ok(found)
+}
+
+/// MPI_Info_get: the value, cut by the face to `valuelen`, and whether the key is set.
+///
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+pub unsafe fn info_get(info: Handle, key: *const c_char) -> Result<(String, bool)> {
+    // SAFETY: promised by the caller.
+    Ok(unsafe { value_of(info, key) }?.map_or((String::new(), false), |value| (value, true)))
+}
+
+/// MPI_Info_get_string: the value, cut by the face to the buffer, and whether the key is set.
+///
+/// # Safety
+/// `key` must be NULL or a NUL-terminated string.
+pub unsafe fn info_get_string(info: Handle, key: *const c_char) -> Result<(String, bool)> {
+    // SAFETY: promised by the caller.
+    unsafe { info_get(info, key) }
 }
 
 /// MPI_Info_get_valuelen: length without the NUL, and whether the key is set.

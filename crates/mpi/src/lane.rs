@@ -170,6 +170,15 @@ impl Lane {
         }
     }
 
+    /// Wakes this process's own waiting thread after another thread did something that it may wait for.
+    #[inline]
+    pub fn nudge(&self) {
+        if self.shared.load(Ordering::Relaxed) {
+            crate::world::wake_myself();
+            self.announce();
+        }
+    }
+
     /// One round of progress for a failing MPI_Test or MPI_Iprobe.
     pub fn poll_for_test(&self) {
         if !self.poll()

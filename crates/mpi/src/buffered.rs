@@ -1,0 +1,126 @@
+//! Buffered sends: how much of an attached buffer is in use, and the copies under way (MPI 5.0, section 3.6).
+//!
+//! The copies lie in memory of Towpath; the program's buffer only bounds them, as the model of 3.6.1 asks. The
+//! invariant kept: the bytes of copies under way, with [`OVERHEAD`] each, never exceed the size of the buffer.
+
+use std::ffi::c_void;
+use std::sync::{Arc, MutexGuard};
+
+use towpath_base::transfer::Source;
+use towpath_datatype::Datatype;
+use towpath_engine::{Mode, RequestId};
+
+use crate::comm::Comm;
+use crate::constants::BUFFER_AUTOMATIC;
+use crate::error::{Result, fail};
+use crate::lane::State;
+use crate::persistent::Message;
+use crate::world::{self, OBJECTS};
+
+/// What one message takes of the buffer beyond its bytes; below MPI_BSEND_OVERHEAD of both faces.
+const OVERHEAD: usize = 64;
+
+/// An attached buffer.
+#[derive(Debug)]
+pub struct Buffer {
+    /// What the program attached, handed back at detach.
+    pub address: usize,
+    /// Its size in bytes, as the program gave it.
+    pub size: i64,
+    used: usize,
+    under_way: Vec<Copy>,
+}
+
+struct Copy {
+    id: RequestId,
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Copy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "copy of {} bytes", self.bytes.len())
+    }
+}
+
+impl Buffer {
+    /// A buffer that nothing uses yet.
+    pub fn new(address: *mut c_void, size: i64) -> Buffer {
+        Buffer { address: address as usize, size, used: 0, under_way: Vec::new() }
+    }
+
+    /// Frees what has been sent; true when nothing is under way any more.
+    pub fn reclaim(&mut self, state: &mut State) -> bool {
+        let Buffer { under_way, used, .. } = self;
+        under_way.retain(|copy| {
+            let done = state.engine.take(copy.id).is_some();
+            if done {
+                *used -= copy.bytes.len() + OVERHEAD;
+            }
+            !done
+        });
+        under_way.is_empty()
+    }
+
+    fn has_room(&self, length: usize) -> bool {
+        self.address == BUFFER_AUTOMATIC || (self.used + length + OVERHEAD) as i64 <= self.size
+    }
+}
+
+/// Which buffer a send on this communicator uses: the communicator's own, else the process's.
+fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut Buffer>) -> R) -> R {
+    let mut settings = comm.settings();
+    if settings.buffer.is_some() {
+        return f(settings.buffer.as_mut());
+    }
+    drop(settings);
+    let mut process: MutexGuard<'_, Option<Buffer>> = OBJECTS.buffer.lock().unwrap();
+    f(process.as_mut())
+}
+
+/// Sends a copy of `count` elements; complete at once for the program.
+///
+/// # Safety
+/// `buffer` must hold `count` elements.
+pub unsafe fn send(comm: &Arc<Comm>, buffer: *const c_void, count: i64, datatype: &Datatype, peer: towpath_base::ids::PeerIndex, tag: i32) -> Result<()> {
+    let length = (datatype.size() * count) as usize;
+    let mut bytes = vec![0u8; length];
+    // SAFETY: the copy has room for all bytes; the caller vouches for the elements.
+    unsafe { towpath_datatype::pack(datatype, buffer.cast(), count, 0, bytes.as_mut_ptr(), length) };
+    let lane = world::lane()?;
+    let sent = with_buffer(comm, |attached| {
+        let Some(attached) = attached else {
+            fail!(ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first");
+        };
+        lane.with(|state| {
+            if !attached.has_room(length) {
+                state.progress();
+                attached.reclaim(state);
+            }
+            if !attached.has_room(length) {
+                fail!(
+                    ERR_BUFFER,
+                    "the message of {length} bytes does not fit into the attached buffer of {} bytes, of which {} are in use",
+                    attached.size,
+                    attached.used
+                );
+            }
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length };
+            // SAFETY: the copy is kept until the send is complete.
+            let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, Mode::Standard) };
+            attached.used += length + OVERHEAD;
+            attached.under_way.push(Copy { id, bytes });
+            Ok(())
+        })
+    });
+    lane.nudge();
+    sent
+}
+
+/// Starts a persistent buffered send once more.
+pub fn again(message: &Message) -> Box<dyn FnOnce() -> Result<()>> {
+    let (comm, datatype) = (message.comm.clone(), message.datatype.clone());
+    let (buffer, count) = (message.buffer, message.count);
+    let (peer, tag) = (message.peer.expect("a send names its receiver"), message.tag.expect("a send has a tag"));
+    // SAFETY: the program keeps the buffer while the request is active.
+    Box::new(move || unsafe { send(&comm, buffer, count, &datatype, peer, tag) })
+}

@@ -1,0 +1,332 @@
+//! Communicator functions (MPI 5.0, section 7.4).
+//!
+//! A context is proposed by rank 0 of the new group and carried to its members; there is no agreement protocol.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_engine::messages::Team;
+
+use crate::comm::{Comm, Remote};
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::{Handle, Status};
+use crate::group::{Group, Relation};
+use crate::groups;
+use crate::info::{self, Pairs};
+use crate::intercomm;
+use crate::internal;
+use crate::request_table::{Extra, Work};
+use crate::strings::text;
+use crate::world::{self, OBJECTS};
+
+/// MPI_Comm_size.
+#[inline]
+pub fn comm_size(comm: Handle) -> Result<i32> {
+    Ok(world::comm(comm)?.group.size() as i32)
+}
+
+/// MPI_Comm_rank.
+#[inline]
+pub fn comm_rank(comm: Handle) -> Result<i32> {
+    Ok(world::comm(comm)?.rank as i32)
+}
+
+/// MPI_Comm_compare.
+pub fn comm_compare(comm1: Handle, comm2: Handle) -> Result<i32> {
+    let (first, second) = (world::comm(comm1)?, world::comm(comm2)?);
+    if Arc::ptr_eq(first, second) {
+        return Ok(IDENT);
+    }
+    let remote = match (&first.remote, &second.remote) {
+        (None, None) => Relation::Identical,
+        (Some(a), Some(b)) => a.group.compare(&b.group),
+        _ => return Ok(UNEQUAL),
+    };
+    Ok(match (first.group.compare(&second.group), remote) {
+        (Relation::Identical, Relation::Identical) => CONGRUENT,
+        (Relation::Unequal, _) | (_, Relation::Unequal) => UNEQUAL,
+        _ => SIMILAR,
+    })
+}
+
+/// MPI_Comm_group.
+pub fn comm_group(comm: Handle) -> Result<Handle> {
+    groups::insert(world::comm(comm)?.group.clone())
+}
+
+/// Stores a communicator and tells it its handle.
+pub(crate) fn insert(comm: Comm) -> Result<Handle> {
+    let comm = Arc::new(comm);
+    let Some(handle) = OBJECTS.comms.insert(comm.clone()) else {
+        fail!(ERR_NO_MEM, "too many communicators exist; free some");
+    };
+    comm.set_handle(handle);
+    Ok(handle)
+}
+
+/// A copy of `parent` under new contexts, with its attributes, topology and error handler.
+fn copy_of(parent: &Arc<Comm>, handle: Handle, context: ContextId, local_context: ContextId, hints: Pairs) -> Result<Comm> {
+    let attributes = parent.attributes.copied(handle)?;
+    let remote = parent.remote.as_ref().map(|remote| Remote { group: remote.group.clone(), local_context });
+    let copy = Comm::new(context, parent.group.clone(), remote, parent.errhandler())
+        .with_topology(parent.topology.clone())
+        .with_attributes(attributes);
+    copy.settings().info = hints;
+    Ok(copy)
+}
+
+fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
+    let parent = world::comm(comm)?.clone();
+    let (context, local) = if parent.is_inter() {
+        intercomm::agree(&parent)?
+    } else {
+        let (team, sequence) = internal::team_of(&parent);
+        let mut word = [world::new_context().0];
+        internal::broadcast(&team, sequence, 0, &mut word)?;
+        (ContextId(word[0]), ContextId(0))
+    };
+    insert(copy_of(&parent, comm, context, local, hints)?)
+}
+
+/// MPI_Comm_dup.
+pub fn comm_dup(comm: Handle) -> Result<Handle> {
+    let hints = world::comm(comm)?.settings().info.clone();
+    dup(comm, hints)
+}
+
+/// MPI_Comm_dup_with_info.
+pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
+    let hints = info::pairs(info)?;
+    dup(comm, hints)
+}
+
+fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
+    let parent = world::comm(comm)?.clone();
+    if parent.is_inter() {
+        let handle = dup(comm, hints)?;
+        let request = world::lane()?.with(|state| state.requests.add(Work::Done(Status::EMPTY), comm, None))?;
+        return Ok((handle, request));
+    }
+    let (team, sequence) = internal::team_of(&parent);
+    let mut word = Box::new([world::new_context().0]);
+    let handle = insert(copy_of(&parent, comm, ContextId(0), ContextId(0), hints)?)?;
+    let copy = world::comm(handle)?.clone();
+    let plan = internal::broadcast_plan(&team, 0, &mut word[..])?;
+    // SAFETY: `word` moves into the request and lives until it is complete.
+    let run = Box::new(unsafe { plan.start(sequence) });
+    let finish = Box::new(move || copy.set_context(ContextId(word[0])));
+    let request = world::lane()?.with(|state| {
+        let id = state.runs.add(run, &mut state.engine);
+        let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
+        state.requests.add(Work::Run(id), comm, Some(extra))
+    })?;
+    Ok((handle, request))
+}
+
+/// MPI_Comm_idup: communicator and request.
+pub fn comm_idup(comm: Handle) -> Result<(Handle, Handle)> {
+    let hints = world::comm(comm)?.settings().info.clone();
+    idup(comm, hints)
+}
+
+/// MPI_Comm_idup_with_info: communicator and request.
+pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
+    let hints = info::pairs(info)?;
+    idup(comm, hints)
+}
+
+/// A communicator of a subset whose members all know it: rank 0 of the subset sends the context round.
+fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
+    let Some(rank) = group.rank else { return Ok(COMM_NULL) };
+    let context = parent.team(plane).context;
+    let team = Team { context, rank, peers: group.peers.clone() };
+    let mut word = [world::new_context().0];
+    internal::broadcast(&team, sequence, 0, &mut word)?;
+    insert(Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler()))
+}
+
+fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
+    match group.peers.iter().find(|&&peer| parent.group.rank_of(peer).is_none()) {
+        Some(peer) => fail!(ERR_GROUP, "argument group has a process ({}) that is not in the communicator", peer.0),
+        None => Ok(()),
+    }
+}
+
+/// MPI_Comm_create. With an intercommunicator both sides give a subset of their own group.
+pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
+    let parent = world::comm(comm)?.clone();
+    let group = groups::lookup(group, "group")?;
+    check_subset(&group, &parent)?;
+    if parent.is_inter() {
+        // Members of the subset all take color 0, ordered as in the group they gave.
+        let color = if group.rank.is_some() { 0 } else { UNDEFINED };
+        return intercomm::split(&parent, color, group.rank.unwrap_or(0) as i32);
+    }
+    let sequence = parent.next_sequence();
+    of_group(&parent, &group, Plane::Collective, sequence)
+}
+
+/// MPI_Comm_create_group: only the members of the group call it; `tag` tells concurrent calls apart.
+pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
+    let parent = world::comm(comm)?.clone();
+    if parent.is_inter() {
+        fail!(ERR_COMM, "argument comm is an intercommunicator; MPI_Comm_create_group needs an intracommunicator");
+    }
+    crate::point_to_point::check_tag(tag)?;
+    let group = groups::lookup(group, "group")?;
+    check_subset(&group, &parent)?;
+    of_group(&parent, &group, Plane::Internal, tag as u32)
+}
+
+/// One process's part in a split: what it asked for, and the contexts it proposes.
+pub(crate) struct Choice {
+    pub(crate) color: i32,
+    pub(crate) key: i32,
+    pub(crate) context: ContextId,
+    pub(crate) local_context: ContextId,
+    pub(crate) peer: PeerIndex,
+}
+
+impl Choice {
+    /// How many words a choice takes on the way.
+    pub(crate) const WORDS: usize = 3;
+
+    /// What this process sends round.
+    pub(crate) fn words(color: i32, key: i32) -> [u64; Choice::WORDS] {
+        let first = u64::from(color as u32) << 32 | u64::from(key as u32);
+        [first, world::new_context().0, world::new_context().0]
+    }
+
+    /// The choices of a group, by rank.
+    pub(crate) fn read(words: &[u64], peers: &[PeerIndex]) -> Vec<Choice> {
+        let choice = |(words, &peer): (&[u64], &PeerIndex)| Choice {
+            color: (words[0] >> 32) as i32,
+            key: words[0] as i32,
+            context: ContextId(words[1]),
+            local_context: ContextId(words[2]),
+            peer,
+        };
+        words.chunks(Choice::WORDS).zip(peers).map(choice).collect()
+    }
+}
+
+/// The members of a color, ordered by key, then by rank.
+pub(crate) fn of_color(choices: &[Choice], color: i32) -> Vec<&Choice> {
+    let mut members: Vec<&Choice> = choices.iter().filter(|choice| choice.color == color).collect();
+    members.sort_by_key(|choice| choice.key);
+    members
+}
+
+/// Splits an intracommunicator: one allgather.
+pub(crate) fn split(parent: &Comm, color: i32, key: i32) -> Result<Option<(Arc<Group>, ContextId)>> {
+    let (team, sequence) = internal::team_of(parent);
+    let words = internal::gather_everywhere(&team, sequence, &Choice::words(color, key))?;
+    let choices = Choice::read(&words, &parent.group.peers);
+    if color == UNDEFINED {
+        return Ok(None);
+    }
+    let members = of_color(&choices, color);
+    let context = members[0].context;
+    let group = Group::new(members.iter().map(|member| member.peer).collect(), world::me());
+    Ok(Some((Arc::new(group), context)))
+}
+
+/// MPI_Comm_split.
+pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
+    let parent = world::comm(comm)?.clone();
+    if color < 0 && color != UNDEFINED {
+        fail!(ERR_ARG, "argument color is {color}; it must not be negative (or be MPI_UNDEFINED)");
+    }
+    if parent.is_inter() {
+        return intercomm::split(&parent, color, key);
+    }
+    match split(&parent, color, key)? {
+        None => Ok(COMM_NULL),
+        Some((group, context)) => insert(Comm::new(context, group, None, parent.errhandler())),
+    }
+}
+
+/// MPI_Comm_split_type. Processes of one host share memory; hardware types below the host are not told apart: the
+/// unguided one gives MPI_COMM_NULL, as the standard allows where no finer resource is known.
+pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
+    let hints = info::pairs(info)?;
+    let host = world::host_of_mine()? as i32;
+    let color = match split_type {
+        UNDEFINED => UNDEFINED,
+        COMM_TYPE_SHARED => host,
+        COMM_TYPE_HW_UNGUIDED => UNDEFINED,
+        COMM_TYPE_HW_GUIDED if hints.get("mpi_hw_resource_type") == Some("mpi_shared_memory") => host,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => UNDEFINED,
+        _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
+    };
+    comm_split(comm, color, key)
+}
+
+/// MPI_Comm_free. Operations under way keep what they need.
+pub fn comm_free(comm: &mut Handle) -> Result<()> {
+    let object = world::comm(*comm)?.clone();
+    if *comm == COMM_WORLD || *comm == COMM_SELF {
+        fail!(ERR_COMM, "argument comm is {}, which cannot be freed", if *comm == COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" });
+    }
+    object.attributes.delete_all(*comm)?;
+    OBJECTS.comms.remove(*comm);
+    *comm = COMM_NULL;
+    Ok(())
+}
+
+
+/// MPI_Comm_set_name.
+///
+/// # Safety
+/// `comm_name` must be NULL or a NUL-terminated string.
+pub unsafe fn comm_set_name(comm: Handle, comm_name: *const c_char) -> Result<()> {
+    let object = world::comm(comm)?;
+    // SAFETY: promised by the caller.
+    let name = unsafe { text(comm_name, "comm_name") }?;
+    if name.len() >= MAX_OBJECT_NAME as usize {
+        fail!(ERR_ARG, "argument comm_name has {} characters; at most {} fit", name.len(), MAX_OBJECT_NAME - 1);
+    }
+    object.settings().name = name;
+    Ok(())
+}
+
+/// MPI_Comm_get_name.
+pub fn comm_get_name(comm: Handle) -> Result<String> {
+    if comm == COMM_NULL {
+        return Ok("MPI_COMM_NULL".to_owned());
+    }
+    Ok(world::comm(comm)?.settings().name.clone())
+}
+
+/// Hints that Towpath understands (4.1 assertions); others are forgotten, as the standard asks.
+const KNOWN_HINTS: [&str; 4] =
+    ["mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking"];
+
+/// MPI_Comm_set_info.
+pub fn comm_set_info(comm: Handle, info: Handle) -> Result<()> {
+    let object = world::comm(comm)?;
+    if info == INFO_NULL {
+        fail!(ERR_INFO, "argument info is MPI_INFO_NULL; pass an info object");
+    }
+    let given = info::pairs(info)?;
+    let mut settings = object.settings();
+    for (key, value) in given.iter().filter(|(key, _)| KNOWN_HINTS.contains(key)) {
+        settings.info.set(key, value);
+    }
+    Ok(())
+}
+
+/// MPI_Comm_get_info: a new info object with the hints in use.
+pub fn comm_get_info(comm: Handle) -> Result<Handle> {
+    let hints = world::comm(comm)?.settings().info.clone();
+    info::insert(hints)
+}
+
+pub(crate) fn no_intercomm(comm: &Comm, what: &str) -> Result<()> {
+    if comm.is_inter() {
+        return Err(Error::new(ERR_COMM, format!("argument comm is an intercommunicator; {what} needs an intracommunicator")));
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Datatype functions (MPI 5.0, chapter 5). Constructors are in `datatypes/constructors`, packing in `datatypes/packing`.
+
+mod constructors;
+mod packing;
+mod queries;
+
+pub use constructors::*;
+pub use packing::*;
+pub use queries::*;
+
+use std::ffi::c_void;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_datatype::{Basic, Datatype};
+
+use crate::attributes::Attributes;
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::Handle;
+use crate::world::OBJECTS;
+
+/// A datatype as programs hold it.
+#[derive(Debug)]
+pub struct Type {
+    /// Its layout.
+    pub datatype: Datatype,
+    /// Cached attributes.
+    pub attributes: Attributes,
+    /// MPI_Type_set_name; `None`: the predefined name, or none.
+    pub name: Mutex<Option<String>>,
+    /// Made by MPI: must not be freed.
+    pub predefined: bool,
+    /// Bytes of one element where any count of elements is a row of bytes that starts at the buffer; else -1.
+    row: i64,
+    committed: AtomicBool,
+}
+
+impl Type {
+    /// A datatype that is not committed unless it is named.
+    pub fn new(datatype: Datatype, predefined: bool) -> Type {
+        let row = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
+        let committed = AtomicBool::new(predefined || datatype.is_committed());
+        Type { datatype, attributes: Attributes::default(), name: Mutex::new(None), predefined, row, committed }
+    }
+
+    /// May it be used in communication?
+    #[inline]
+    pub fn committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    /// MPI_Type_commit.
+    pub fn commit(&self) {
+        self.datatype.commit();
+        self.committed.store(true, Ordering::Relaxed);
+    }
+
+    /// Address and length where `count` elements are one row of bytes.
+    #[inline]
+    pub fn bytes(&self, buffer: *const c_void, count: i64) -> Option<(*const u8, usize)> {
+        (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
+    }
+
+    /// Whether NULL is no address for elements of this type (types with absolute addresses go with MPI_BOTTOM).
+    #[inline]
+    pub fn needs_buffer(&self) -> bool {
+        self.row > 0
+    }
+}
+
+/// Predefined types by their number, 0x200 to 0x2ff.
+static PREDEFINED: LazyLock<[Option<Arc<Type>>; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|i| Basic::from_number(0x200 + i as u32).map(|basic| Arc::new(Type::new(Datatype::named(basic), true))))
+});
+
+/// Finds a datatype.
+#[inline]
+pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
+    let found = if datatype.0 & !0xff == 0x200 {
+        PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()
+    } else {
+        OBJECTS.datatypes.get(datatype)
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => unknown(datatype, argument),
+    }
+}
+
+#[cold]
+fn unknown<T>(datatype: Handle, argument: &str) -> Result<T> {
+    if datatype == DATATYPE_NULL {
+        fail!(ERR_TYPE, "argument {argument} is MPI_DATATYPE_NULL; pass a datatype");
+    }
+    fail!(ERR_TYPE, "argument {argument} ({:#x}) is no datatype: it was never made, or was freed", datatype.0)
+}
+
+/// Makes a handle for a type.
+pub(crate) fn insert(kind: Type) -> Result<Handle> {
+    OBJECTS.datatypes.insert(Arc::new(kind)).ok_or_else(|| Error::new(ERR_NO_MEM, "too many datatypes exist; free some"))
+}
+
+/// The class of an error of the datatype crate.
+pub(crate) fn class_of(error: &towpath_datatype::Error) -> i32 {
+    match error {
+        towpath_datatype::Error::Count { .. } => ERR_ARG,
+        towpath_datatype::Error::Truncated { .. } => ERR_TRUNCATE,
+        _ => ERR_ARG,
+    }
+}

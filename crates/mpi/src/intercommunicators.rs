@@ -1,0 +1,93 @@
+//! Intercommunicator functions (MPI 5.0, section 7.6).
+
+use std::sync::Arc;
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+
+use crate::comm::{Comm, Remote};
+use crate::communicators::{insert, no_intercomm};
+use crate::constants::*;
+use crate::error::{Result, fail};
+use crate::face::Handle;
+use crate::group::Group;
+use crate::groups;
+use crate::intercomm::{self, is_low};
+use crate::internal;
+use crate::world;
+
+/// MPI_Comm_test_inter.
+pub fn comm_test_inter(comm: Handle) -> Result<bool> {
+    Ok(world::comm(comm)?.is_inter())
+}
+
+fn remote_group(comm: Handle) -> Result<Arc<Group>> {
+    match &world::comm(comm)?.remote {
+        Some(remote) => Ok(remote.group.clone()),
+        None => fail!(ERR_COMM, "argument comm is an intracommunicator; only an intercommunicator has a remote group"),
+    }
+}
+
+/// MPI_Comm_remote_size.
+pub fn comm_remote_size(comm: Handle) -> Result<i32> {
+    Ok(remote_group(comm)?.size() as i32)
+}
+
+/// MPI_Comm_remote_group.
+pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
+    groups::insert(remote_group(comm)?)
+}
+
+/// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then tell their groups.
+pub fn intercomm_create(local_comm: Handle, local_leader: i32, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Handle> {
+    let local = world::comm(local_comm)?.clone();
+    no_intercomm(&local, "argument local_comm")?;
+    let Some(leader) = usize::try_from(local_leader).ok().filter(|&leader| leader < local.group.size()) else {
+        fail!(ERR_RANK, "argument local_leader is {local_leader}, but local_comm has ranks 0 to {}", local.group.size() - 1);
+    };
+    let mut words = Vec::new();
+    let (team, sequence) = internal::team_of(&local);
+    let own = world::new_context();
+    if local.rank == leader {
+        let peers = world::comm(peer_comm)?;
+        crate::point_to_point::check_tag(tag)?;
+        let Some(remote) = peers.target(remote_leader, "remote_leader")? else {
+            fail!(ERR_RANK, "argument remote_leader is MPI_PROC_NULL; pass a rank of peer_comm");
+        };
+        let common = world::new_context();
+        let mut mine = vec![common.0];
+        mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
+        let mut theirs = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
+        let low = local.group.peers[0] < PeerIndex(theirs[1] as u32);
+        theirs[0] = if low { common.0 } else { theirs[0] };
+        words = theirs;
+        words.push(own.0);
+    }
+    intercomm::spread(&team, sequence, &mut words, leader)?;
+    let local_context = ContextId(words.pop().expect("the leader sent it"));
+    let members: Vec<PeerIndex> = words[1..].iter().map(|&peer| PeerIndex(peer as u32)).collect();
+    if let Some(both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
+        fail!(ERR_COMM, "process {} is in both groups; the groups of an intercommunicator must be disjoint", both.0);
+    }
+    let remote = Remote { group: Arc::new(Group::new(members, world::me())), local_context };
+    insert(Comm::new(ContextId(words[0]), local.group.clone(), Some(remote), local.errhandler()))
+}
+
+/// MPI_Intercomm_merge: the side that says low comes first; where both say the same, the side with the lower process.
+pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
+    let comm = world::comm(intercomm)?.clone();
+    let Some(remote) = &comm.remote else {
+        fail!(ERR_COMM, "argument intercomm is an intracommunicator; pass an intercommunicator");
+    };
+    let (team, sequence) = internal::team_of(&comm);
+    let mut mine = [world::new_context().0, u64::from(high)];
+    internal::broadcast(&team, sequence, 0, &mut mine)?;
+    let theirs = intercomm::trade(&comm, &mine)?;
+    let first = if mine[1] == theirs[1] { is_low(&comm) } else { mine[1] == 0 };
+    let (context, low, high) = if first {
+        (mine[0], &comm.group, &remote.group)
+    } else {
+        (theirs[0], &remote.group, &comm.group)
+    };
+    let members = low.peers.iter().chain(high.peers.iter()).copied().collect();
+    insert(Comm::new(ContextId(context), Arc::new(Group::new(members, world::me())), None, comm.errhandler()))
+}

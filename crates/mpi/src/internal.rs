@@ -1,0 +1,92 @@
+//! Messages that the object layer itself sends: small broadcasts and gathers that carry contexts and groups.
+
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::transfer::{Source, Target};
+use towpath_collective::allgather::{Allgather, allgather};
+use towpath_collective::broadcast::bcast;
+use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
+use towpath_engine::Mode;
+use towpath_engine::messages::Team;
+
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::error::{Error, Result};
+use crate::runs::RunId;
+use crate::world;
+
+/// Runs a plan to its end.
+///
+/// # Safety
+/// The memory that the plan was built for must live during the call.
+pub unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
+    let lane = world::lane()?;
+    // SAFETY: promised by the caller.
+    let run = Box::new(unsafe { plan.start(sequence) });
+    let id: RunId = lane.with(|state| state.runs.add(run, &mut state.engine));
+    lane.nudge();
+    let failure = lane.wait_for(|state| state.runs.is_complete(id).then(|| state.runs.take(id)));
+    failure.map_or(Ok(()), Err)
+}
+
+pub(crate) fn plan_failed(error: towpath_collective::PlanError) -> Error {
+    Error::new(ERR_NO_MEM, error.to_string())
+}
+
+/// The rank of `root` broadcasts `words` to the team.
+pub fn broadcast(team: &Team, sequence: u32, root: usize, words: &mut [u64]) -> Result<()> {
+    let plan = broadcast_plan(team, root, words)?;
+    // SAFETY: `words` lives during the call.
+    unsafe { run(plan, sequence) }
+}
+
+/// The plan of such a broadcast.
+pub fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Result<Plan> {
+    let call = Call { team, selection: world::selection()? };
+    let data = Buffer { pointer: words.as_mut_ptr().cast(), count: words.len() as i64, element: Element::dense(8) };
+    bcast(&call, root, &data).map_err(plan_failed)
+}
+
+/// Everybody gives `mine` and gets the words of all, by rank.
+pub fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec<u64>> {
+    let mut all = vec![0u64; mine.len() * team.size()];
+    let call = Call { team, selection: world::selection()? };
+    let element = Element::dense(8);
+    let count = mine.len() as i64;
+    let arguments = Allgather {
+        send: Some(Buffer { pointer: mine.as_ptr().cast_mut().cast(), count, element: element.clone() }),
+        receive: Blocks::Equal { pointer: all.as_mut_ptr().cast(), count, element },
+    };
+    let plan = allgather(&call, &arguments).map_err(plan_failed)?;
+    // SAFETY: `mine` and `all` live during the call.
+    unsafe { run(plan, sequence) }?;
+    Ok(all)
+}
+
+/// Sends words to one process and receives as many as it sends, under the same context and tag.
+pub fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
+    let lane = world::lane()?;
+    let mut theirs = 0u64;
+    let count = words.len() as u64;
+    let round = |mine: &[u64], yours: &mut [u64]| {
+        let target = Target::Bytes { pointer: yours.as_mut_ptr().cast(), length: size_of_val(yours) };
+        let source = Source::Bytes { pointer: mine.as_ptr().cast(), length: size_of_val(mine) };
+        // SAFETY: both slices live until the two operations are complete below.
+        let (send, receive) = lane.with(|state| unsafe {
+            let receive = state.engine.irecv(Some(peer), context, Some(tag), target);
+            (state.engine.isend(peer, context, tag, 0, source, Mode::Standard), receive)
+        });
+        lane.nudge();
+        lane.wait_for(|state| state.engine.take(receive));
+        lane.wait_for(|state| state.engine.take(send));
+    };
+    round(&[count], std::slice::from_mut(&mut theirs));
+    let mut received = vec![0u64; theirs as usize];
+    round(words, &mut received);
+    Ok(received)
+}
+
+/// The team of a communicator for its object management, and the sequence number of this call: part of the order of
+/// collective calls.
+pub fn team_of(comm: &Comm) -> (Team, u32) {
+    (comm.team(Plane::Collective), comm.next_sequence())
+}

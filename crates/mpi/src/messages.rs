@@ -1,0 +1,14 @@
+//! Messages taken out by a matched probe (MPI 5.0, section 3.8.2).
+
+use towpath_engine::MessageId;
+
+use crate::face::Handle;
+
+/// A message that only its handle can receive now.
+#[derive(Debug)]
+pub struct Matched {
+    /// The engine's name of it.
+    pub message: MessageId,
+    /// The communicator it was probed on.
+    pub comm: Handle,
+}

@@ -1,0 +1,271 @@
+//! Point-to-point communication (MPI 5.0, chapter 3): blocking and nonblocking sends and receives.
+//!
+//! Probes are in `point_to_point/probes`, buffered sends in `point_to_point/buffers`, persistent requests in
+//! `point_to_point/persistent_requests`. The small path is `send`: lookups, checks, one call of the engine.
+
+mod buffers;
+mod persistent_requests;
+mod probes;
+mod send_receive;
+
+pub use buffers::*;
+pub use persistent_requests::*;
+pub use probes::*;
+pub use send_receive::*;
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use towpath_base::ids::PeerIndex;
+use towpath_engine::{Completion, Mode};
+
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::datatypes::{self, Type};
+use crate::error::{Error, Result, fail};
+use crate::face::{Handle, Status};
+use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::world;
+
+/// The arguments of a send, looked up and checked.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) comm: &'a Arc<Comm>,
+    pub(crate) kind: &'a Arc<Type>,
+    /// `None` for MPI_PROC_NULL.
+    pub(crate) peer: Option<PeerIndex>,
+}
+
+/// The arguments of a receive, looked up and checked.
+pub(crate) struct Incoming<'a> {
+    pub(crate) comm: &'a Arc<Comm>,
+    pub(crate) kind: &'a Arc<Type>,
+    /// `None` for MPI_ANY_SOURCE.
+    pub(crate) peer: Option<PeerIndex>,
+    /// `None` for MPI_ANY_TAG.
+    pub(crate) tag: Option<i32>,
+    /// The source is MPI_PROC_NULL.
+    pub(crate) nobody: bool,
+}
+
+#[inline(always)]
+pub(crate) fn check_buffer(buffer: *const c_void, count: i64, kind: &Type) -> Result<()> {
+    if count < 0 {
+        return negative_count(count);
+    }
+    if !kind.committed() {
+        return uncommitted();
+    }
+    if buffer.is_null() && count > 0 && kind.needs_buffer() {
+        return no_buffer(count);
+    }
+    Ok(())
+}
+
+#[cold]
+fn negative_count<T>(count: i64) -> Result<T> {
+    fail!(ERR_COUNT, "argument count is {count}; it must not be negative")
+}
+#[cold]
+fn uncommitted<T>() -> Result<T> {
+    fail!(ERR_TYPE, "argument datatype is not committed; call MPI_Type_commit first")
+}
+#[cold]
+fn no_buffer<T>(count: i64) -> Result<T> {
+    fail!(ERR_BUFFER, "argument buf is NULL, but count is {count}; pass a buffer")
+}
+
+#[inline(always)]
+pub(crate) fn check_tag(tag: i32) -> Result<()> {
+    if tag < 0 {
+        return bad_tag(tag);
+    }
+    Ok(())
+}
+
+#[cold]
+fn bad_tag<T>(tag: i32) -> Result<T> {
+    fail!(ERR_TAG, "argument tag is {tag}; 0 to {} are allowed", i32::MAX)
+}
+
+/// Looks up and checks the arguments of a send.
+#[inline(always)]
+pub(crate) fn outgoing<'a>(buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Outgoing<'a>> {
+    let comm = world::comm(comm)?;
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buffer, count, kind)?;
+    check_tag(tag)?;
+    let peer = comm.target(dest, "dest")?;
+    Ok(Outgoing { comm, kind, peer })
+}
+
+/// Looks up and checks the arguments of a receive.
+#[inline(always)]
+pub(crate) fn incoming<'a>(buffer: *const c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Incoming<'a>> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buffer, count, kind)?;
+    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    Ok(Incoming { comm, kind, peer, tag, nobody })
+}
+
+/// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the source is nobody.
+#[inline(always)]
+pub(crate) fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<(&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool)> {
+    let comm = world::comm(comm)?;
+    let tag = if tag == ANY_TAG { None } else { Some(tag) };
+    check_tag(tag.unwrap_or(0))?;
+    let peer = if source == ANY_SOURCE { None } else { comm.target(source, "source")? };
+    Ok((comm, peer, tag, peer.is_none() && source != ANY_SOURCE))
+}
+
+/// Sends and waits until the buffer may be used again.
+#[inline(always)]
+unsafe fn send_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
+    let Some(peer) = peer else { return Ok(()) };
+    let lane = world::lane()?;
+    if mode != Mode::Synchronous
+        && let Some((pointer, length)) = kind.bytes(buffer, count)
+        // SAFETY: the program lends `count` elements at `buffer`.
+        && lane.with(|state| unsafe { state.engine.try_send_now(peer, comm.context(), tag, comm.rank as u32, pointer, length) })
+    {
+        lane.nudge();
+        return Ok(());
+    }
+    // SAFETY: as above, until the send is complete.
+    unsafe { send_slowly(mode, buffer, count, kind, peer, tag, comm) }
+}
+
+#[cold]
+unsafe fn send_slowly(mode: Mode, buffer: *const c_void, count: i64, kind: &Type, peer: PeerIndex, tag: i32, comm: &Arc<Comm>) -> Result<()> {
+    let lane = world::lane()?;
+    let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+    // SAFETY: promised by the caller.
+    let id = lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
+    lane.nudge();
+    let completion = lane.wait_for(|state| state.engine.take(id));
+    completed(comm, &completion).map(|_| ())
+}
+
+/// Turns the end of a blocking operation into a status or an error.
+#[inline(always)]
+pub(crate) fn completed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
+    if completion.truncated || completion.lost {
+        return failed(comm, completion);
+    }
+    Ok(Status { source: completion.source_rank as i32, tag: completion.tag, error: 0, bytes: completion.bytes as i64, cancelled: false })
+}
+
+#[cold]
+fn failed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
+    let error = crate::request_table::failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
+    Err(error.with_object(comm.handle()))
+}
+
+/// MPI_Send.
+///
+/// # Safety
+/// `buf` must hold `count` elements of `datatype`.
+pub unsafe fn send(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    // SAFETY: promised by the caller.
+    unsafe { send_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Ssend.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn ssend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    // SAFETY: promised by the caller.
+    unsafe { send_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Rsend.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn rsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    // SAFETY: promised by the caller.
+    unsafe { send_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Recv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype`.
+pub unsafe fn recv(buf: *mut c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Status> {
+    let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
+    if nobody {
+        return Ok(FROM_NOBODY);
+    }
+    let lane = world::lane()?;
+    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    // SAFETY: the program lends `count` elements at `buf` until this call returns.
+    let id = lane.with(|state| unsafe { state.engine.irecv(peer, comm.context(), tag, target) });
+    let completion = lane.wait_for(|state| state.engine.take(id));
+    completed(comm, &completion)
+}
+
+unsafe fn isend_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
+    let Some(peer) = peer else { return Ok(COMPLETE) };
+    let lane = world::lane()?;
+    let request = lane.with(|state| {
+        if mode != Mode::Synchronous
+            && let Some((pointer, length)) = kind.bytes(buffer, count)
+            // SAFETY: the program lends `count` elements at `buffer`.
+            && unsafe { state.engine.try_send_now(peer, comm.context(), tag, comm.rank as u32, pointer, length) }
+        {
+            return Ok(COMPLETE);
+        }
+        let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+        // SAFETY: as above, until the request is complete.
+        let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) };
+        state.requests.add(Work::Send(id), comm.handle(), None)
+    });
+    lane.nudge();
+    request
+}
+
+/// MPI_Isend.
+///
+/// # Safety
+/// `buf` must hold `count` elements of `datatype` and be left alone until the request is complete.
+pub unsafe fn isend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    // SAFETY: promised by the caller.
+    unsafe { isend_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Issend.
+///
+/// # Safety
+/// As [`isend`].
+pub unsafe fn issend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    // SAFETY: promised by the caller.
+    unsafe { isend_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Irsend.
+///
+/// # Safety
+/// As [`isend`].
+pub unsafe fn irsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    // SAFETY: promised by the caller.
+    unsafe { isend_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
+}
+
+/// MPI_Irecv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
+pub unsafe fn irecv(buf: *mut c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
+    if nobody {
+        return Ok(COMPLETE_RECEIVE);
+    }
+    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    world::lane()?.with(|state| {
+        // SAFETY: the program lends `count` elements at `buf` until the request is complete.
+        let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
+        state.requests.add(Work::Receive(id), comm.handle(), None)
+    })
+}

@@ -1,0 +1,146 @@
+//! Buffered sends and their buffers (MPI 5.0, sections 3.4 and 3.6).
+
+use std::ffi::c_void;
+
+use super::{Outgoing, outgoing};
+use crate::buffered::{self, Buffer};
+use crate::constants::*;
+use crate::error::{Result, fail};
+use crate::face::{Handle, Status};
+use crate::request_table::{COMPLETE, Work};
+use crate::world::{self, OBJECTS};
+
+/// MPI_Bsend.
+///
+/// # Safety
+/// `buf` must hold `count` elements of `datatype`.
+pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+    let Outgoing { comm, kind, peer } = outgoing(buf, count, datatype, dest, tag, comm)?;
+    // SAFETY: promised by the caller.
+    peer.map_or(Ok(()), |peer| unsafe { buffered::send(comm, buf, count, &kind.datatype, peer, tag) })
+}
+
+/// MPI_Ibsend: complete at once.
+///
+/// # Safety
+/// As [`bsend`].
+pub unsafe fn ibsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+    // SAFETY: promised by the caller.
+    unsafe { bsend(buf, count, datatype, dest, tag, comm) }.map(|()| COMPLETE)
+}
+
+/// Which buffer a function means.
+enum Owner {
+    Process,
+    Comm(Handle),
+    Session(Handle),
+}
+
+impl Owner {
+    fn with<R>(&self, f: impl FnOnce(&mut Option<Buffer>) -> Result<R>) -> Result<R> {
+        match *self {
+            Owner::Process => f(&mut OBJECTS.buffer.lock().unwrap()),
+            Owner::Comm(comm) => f(&mut world::comm(comm)?.settings().buffer),
+            Owner::Session(session) => match OBJECTS.sessions.get(session) {
+                Some(session) => f(&mut session.buffer.lock().unwrap()),
+                None => fail!(ERR_SESSION, "argument session ({:#x}) is no session", session.0),
+            },
+        }
+    }
+
+    fn attach(&self, buffer: *mut c_void, size: i64) -> Result<()> {
+        if size < 0 {
+            fail!(ERR_ARG, "argument size is {size}; it must not be negative");
+        }
+        self.with(|place| {
+            if place.is_some() {
+                fail!(ERR_BUFFER, "a buffer is attached already; detach it first");
+            }
+            *place = Some(Buffer::new(buffer, size));
+            Ok(())
+        })
+    }
+
+    /// True when nothing is under way (or nothing is attached).
+    fn is_flushed(&self) -> Result<bool> {
+        self.with(|place| match place {
+            Some(buffer) => Ok(world::lane()?.with(|state| buffer.reclaim(state))),
+            None => Ok(true),
+        })
+    }
+
+    fn flush(&self) -> Result<()> {
+        let lane = world::lane()?;
+        while !self.is_flushed()? {
+            lane.poll_for_test();
+        }
+        Ok(())
+    }
+
+    fn detach(&self) -> Result<(*mut c_void, i64)> {
+        self.with(|place| if place.is_some() { Ok(()) } else { fail!(ERR_BUFFER, "no buffer is attached") })?;
+        self.flush()?;
+        self.with(|place| match place.take() {
+            Some(buffer) => Ok((buffer.address as *mut c_void, buffer.size)),
+            None => fail!(ERR_BUFFER, "no buffer is attached"),
+        })
+    }
+
+    /// The standard lets a nonblocking flush be complete at once; this one is, after doing its work.
+    fn iflush(&self) -> Result<Handle> {
+        if self.is_flushed()? {
+            return Ok(COMPLETE);
+        }
+        self.flush()?;
+        world::lane()?.with(|state| state.requests.add(Work::Done(Status::EMPTY), Handle(0), None))
+    }
+}
+
+/// MPI_Buffer_attach.
+pub fn buffer_attach(buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Process.attach(buffer, size)
+}
+/// MPI_Buffer_detach: waits until all its messages are sent.
+pub fn buffer_detach() -> Result<(*mut c_void, i64)> {
+    Owner::Process.detach()
+}
+/// MPI_Buffer_flush (4.1).
+pub fn buffer_flush() -> Result<()> {
+    Owner::Process.flush()
+}
+/// MPI_Buffer_iflush (4.1).
+pub fn buffer_iflush() -> Result<Handle> {
+    Owner::Process.iflush()
+}
+/// MPI_Comm_attach_buffer (4.1).
+pub fn comm_attach_buffer(comm: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Comm(comm).attach(buffer, size)
+}
+/// MPI_Comm_detach_buffer (4.1).
+pub fn comm_detach_buffer(comm: Handle) -> Result<(*mut c_void, i64)> {
+    Owner::Comm(comm).detach()
+}
+/// MPI_Comm_flush_buffer (4.1).
+pub fn comm_flush_buffer(comm: Handle) -> Result<()> {
+    Owner::Comm(comm).flush()
+}
+/// MPI_Comm_iflush_buffer (4.1).
+pub fn comm_iflush_buffer(comm: Handle) -> Result<Handle> {
+    Owner::Comm(comm).iflush()
+}
+/// MPI_Session_attach_buffer (4.1).
+pub fn session_attach_buffer(session: Handle, buffer: *mut c_void, size: i64) -> Result<()> {
+    Owner::Session(session).attach(buffer, size)
+}
+/// MPI_Session_detach_buffer (4.1).
+pub fn session_detach_buffer(session: Handle) -> Result<(*mut c_void, i64)> {
+    Owner::Session(session).detach()
+}
+/// MPI_Session_flush_buffer (4.1).
+pub fn session_flush_buffer(session: Handle) -> Result<()> {
+    Owner::Session(session).flush()
+}
+/// MPI_Session_iflush_buffer (4.1).
+pub fn session_iflush_buffer(session: Handle) -> Result<Handle> {
+    Owner::Session(session).iflush()
+}

@@ -1,0 +1,134 @@
+//! Probes and matched receives (MPI 5.0, section 3.8).
+
+use std::ffi::c_void;
+
+use towpath_engine::{Envelope, MessageId};
+
+use super::{check_buffer, completed, envelope};
+use crate::constants::*;
+use crate::datatypes;
+use crate::error::{Result, fail};
+use crate::face::{Handle, Status};
+use crate::messages::Matched;
+use crate::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::world::{self, OBJECTS};
+
+fn status_of(found: &Envelope) -> Status {
+    Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
+}
+
+/// MPI_Iprobe.
+pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
+    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    if nobody {
+        return Ok((true, FROM_NOBODY));
+    }
+    let lane = world::lane()?;
+    for attempt in 0..2 {
+        if let Some(found) = lane.with(|state| state.engine.iprobe(peer, comm.context(), tag)) {
+            return Ok((true, status_of(&found)));
+        }
+        if attempt == 0 {
+            lane.poll_for_test();
+        }
+    }
+    Ok((false, Status::EMPTY))
+}
+
+/// MPI_Probe.
+pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
+    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    if nobody {
+        return Ok(FROM_NOBODY);
+    }
+    let found = world::lane()?.wait_for(|state| state.engine.iprobe(peer, comm.context(), tag));
+    Ok(status_of(&found))
+}
+
+fn matched(comm: Handle, message: MessageId) -> Result<Handle> {
+    match OBJECTS.messages.insert(std::sync::Arc::new(Matched { message, comm })) {
+        Some(handle) => Ok(handle),
+        None => fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some"),
+    }
+}
+
+/// MPI_Improbe.
+pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
+    let (object, peer, tag, nobody) = envelope(source, tag, comm)?;
+    if nobody {
+        return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
+    }
+    let lane = world::lane()?;
+    for attempt in 0..2 {
+        if let Some((message, found)) = lane.with(|state| state.engine.improbe(peer, object.context(), tag)) {
+            return Ok((true, matched(comm, message)?, status_of(&found)));
+        }
+        if attempt == 0 {
+            lane.poll_for_test();
+        }
+    }
+    Ok((false, MESSAGE_NULL, Status::EMPTY))
+}
+
+/// MPI_Mprobe.
+pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
+    let (object, peer, tag, nobody) = envelope(source, tag, comm)?;
+    if nobody {
+        return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
+    }
+    let (message, found) = world::lane()?.wait_for(|state| state.engine.improbe(peer, object.context(), tag));
+    Ok((matched(comm, message)?, status_of(&found)))
+}
+
+fn take(message: &mut Handle) -> Result<std::sync::Arc<Matched>> {
+    match OBJECTS.messages.remove(*message) {
+        Some(found) => {
+            *message = MESSAGE_NULL;
+            Ok(found)
+        }
+        None if *message == MESSAGE_NULL => fail!(ERR_REQUEST, "argument message is MPI_MESSAGE_NULL; probe for a message first"),
+        None => fail!(ERR_REQUEST, "argument message ({:#x}) is no message, or was received already", message.0),
+    }
+}
+
+/// MPI_Mrecv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype`.
+pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Status> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buf, count, kind)?;
+    if *message == MESSAGE_NO_PROC {
+        *message = MESSAGE_NULL;
+        return Ok(FROM_NOBODY);
+    }
+    let found = take(message)?;
+    let lane = world::lane()?;
+    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    // SAFETY: the program lends `count` elements at `buf` until this call returns.
+    let id = lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
+    let completion = lane.wait_for(|state| state.engine.take(id));
+    completed(world::comm(found.comm)?, &completion)
+}
+
+/// MPI_Imrecv.
+///
+/// # Safety
+/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
+pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle, request: &mut Handle) -> Result<()> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    check_buffer(buf, count, kind)?;
+    if *message == MESSAGE_NO_PROC {
+        *message = MESSAGE_NULL;
+        *request = COMPLETE_RECEIVE;
+        return Ok(());
+    }
+    let found = take(message)?;
+    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    *request = world::lane()?.with(|state| {
+        // SAFETY: the program lends `count` elements at `buf` until the request is complete.
+        let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
+        state.requests.add(Work::Receive(id), found.comm, None)
+    })?;
+    Ok(())
+}

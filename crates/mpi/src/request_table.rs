@@ -1,0 +1,324 @@
+//! The program's requests: a table inside the lane, so that one lock guards a request and the operation it names.
+//!
+//! A request that is complete when it is made (an eager send, MPI_PROC_NULL) needs no entry: [`COMPLETE`] and
+//! [`COMPLETE_RECEIVE`] are handles that every completion function accepts.
+
+use std::sync::Arc;
+
+use towpath_engine::{Completion, RequestId};
+
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::{Handle, Kind, Status};
+use crate::generalized::Generalized;
+use crate::handle::{compose, decompose};
+use crate::lane::State;
+use crate::persistent::Start;
+use crate::runs::RunId;
+
+/// A send that is complete already.
+pub const COMPLETE: Handle = Handle(0xC000_0000 | (Kind::Request as u32) << 26 | 63 << 20 | 0xF_FFFF);
+/// A receive from MPI_PROC_NULL.
+pub const COMPLETE_RECEIVE: Handle = Handle(COMPLETE.0 - 1);
+/// Entries with these numbers are never made.
+const MOST: usize = 0xF_FFF0;
+
+/// The status of a receive from MPI_PROC_NULL (3.10).
+pub const FROM_NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+
+/// What a request waits for.
+pub enum Work {
+    /// A message sent.
+    Send(RequestId),
+    /// A message received.
+    Receive(RequestId),
+    /// A send and a receive in one request (MPI_Isendrecv).
+    Both(RequestId, RequestId),
+    /// A collective operation.
+    Run(RunId),
+    /// The messages of an attached buffer (MPI_Buffer_iflush).
+    Flush(Vec<RequestId>),
+    /// The program's own operation.
+    Generalized(Arc<Generalized>),
+    /// Complete, with this status.
+    Done(Status),
+    /// A persistent request that is not started.
+    Inactive,
+}
+
+/// What an operation leaves to do when it is complete.
+pub struct Extra {
+    /// How a persistent request starts anew.
+    pub start: Option<Start>,
+    /// Done at completion (a duplicated communicator learns its context).
+    pub finish: Option<Box<dyn FnOnce() + Send>>,
+    /// Memory that must live as long as the operation, freed with the request.
+    pub keep: Option<Box<dyn std::any::Any + Send>>,
+}
+
+struct Entry {
+    generation: u32,
+    live: bool,
+    /// Communicator whose error handler decides; 0: none.
+    comm: Handle,
+    work: Work,
+    extra: Option<Box<Extra>>,
+}
+
+/// How a completed request ended.
+pub enum Ended {
+    /// With a status, and the error to raise on the communicator.
+    With(Status, Option<Error>),
+    /// The program's query function says it.
+    Ask(Arc<Generalized>),
+}
+
+/// All requests of the process.
+#[derive(Default)]
+pub struct Requests {
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+    /// Requests that the program freed while they were active.
+    abandoned: Vec<Handle>,
+}
+
+fn status_of(completion: &Completion) -> Status {
+    Status {
+        source: completion.source_rank as i32,
+        tag: completion.tag,
+        error: 0,
+        bytes: completion.bytes as i64,
+        cancelled: completion.cancelled,
+    }
+}
+
+pub(crate) fn failure_of(completion: &Completion) -> Option<Error> {
+    if completion.lost {
+        return Some(Error::new(ERR_PROC_ABORTED, "the other process died before the message was through"));
+    }
+    completion.truncated.then(|| {
+        Error::new(
+            ERR_TRUNCATE,
+            format!(
+                "the message from rank {} with tag {} is longer than the receive buffer; {} bytes were kept",
+                completion.source_rank, completion.tag, completion.bytes
+            ),
+        )
+    })
+}
+
+impl Requests {
+    /// Makes a request.
+    pub fn add(&mut self, work: Work, comm: Handle, extra: Option<Box<Extra>>) -> Result<Handle> {
+        let entry = |generation| Entry { generation, live: true, comm, work, extra };
+        if let Some(index) = self.vacant.pop() {
+            let index = index as usize;
+            let generation = self.entries[index].generation;
+            self.entries[index] = entry(generation);
+            return Ok(compose(Kind::Request, generation, index));
+        }
+        if self.entries.len() == MOST {
+            fail!(ERR_NO_MEM, "a million requests are active; complete some before starting more");
+        }
+        self.entries.push(entry(0));
+        Ok(compose(Kind::Request, 0, self.entries.len() - 1))
+    }
+
+    fn index(&self, request: Handle) -> Result<usize> {
+        match decompose(request, Kind::Request) {
+            Some((generation, index))
+                if self.entries.get(index).is_some_and(|entry| entry.live && entry.generation % 64 == generation) =>
+            {
+                Ok(index)
+            }
+            _ => fail!(ERR_REQUEST, "argument request ({:#x}) is no request: it was never made, or is complete and freed", request.0),
+        }
+    }
+
+    fn remove(&mut self, index: usize) -> Option<Box<Extra>> {
+        let entry = &mut self.entries[index];
+        entry.live = false;
+        entry.generation = (entry.generation + 1) % 63;
+        entry.work = Work::Inactive;
+        self.vacant.push(index as u32);
+        entry.extra.take()
+    }
+
+    /// What a request waits for.
+    pub fn work(&self, request: Handle) -> Result<&Work> {
+        Ok(&self.entries[self.index(request)?].work)
+    }
+
+    /// Changes what a request waits for.
+    pub fn set_work(&mut self, request: Handle, work: Work) -> Result<()> {
+        let index = self.index(request)?;
+        self.entries[index].work = work;
+        Ok(())
+    }
+
+    /// Takes out how a persistent request starts; `None` for others.
+    pub fn take_start(&mut self, request: Handle) -> Result<Option<Start>> {
+        let index = self.index(request)?;
+        Ok(self.entries[index].extra.as_mut().and_then(|extra| extra.start.take()))
+    }
+
+    /// Puts back how a persistent request starts.
+    pub fn put_start(&mut self, request: Handle, start: Start) -> Result<()> {
+        let index = self.index(request)?;
+        if let Some(extra) = &mut self.entries[index].extra {
+            extra.start = Some(start);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a request names nothing that can be waited for.
+pub fn is_trivial(request: Handle) -> bool {
+    request == REQUEST_NULL || request == COMPLETE || request == COMPLETE_RECEIVE
+}
+
+impl State {
+    /// Is the request complete (or null, or inactive)?
+    pub fn is_complete(&self, request: Handle) -> Result<bool> {
+        if is_trivial(request) {
+            return Ok(true);
+        }
+        Ok(match self.requests.work(request)? {
+            Work::Send(id) | Work::Receive(id) => self.engine.is_complete(*id),
+            Work::Both(send, receive) => self.engine.is_complete(*send) && self.engine.is_complete(*receive),
+            Work::Run(id) => self.runs.is_complete(*id),
+            Work::Flush(ids) => ids.iter().all(|id| self.engine.is_complete(*id)),
+            Work::Generalized(operation) => operation.is_complete(),
+            Work::Done(_) | Work::Inactive => true,
+        })
+    }
+
+    /// Is it null or an inactive persistent request (which completion functions skip)?
+    pub fn is_inactive(&self, request: Handle) -> Result<bool> {
+        if is_trivial(request) {
+            return Ok(request == REQUEST_NULL);
+        }
+        Ok(matches!(self.requests.work(request)?, Work::Inactive))
+    }
+
+    /// Takes the result of a complete request: a persistent one becomes inactive, any other is freed and `request` is
+    /// set to MPI_REQUEST_NULL. Must only be called when [`State::is_complete`].
+    pub fn end(&mut self, request: &mut Handle) -> Result<Ended> {
+        if is_trivial(*request) {
+            let status = if *request == COMPLETE_RECEIVE { FROM_NOBODY } else { Status::EMPTY };
+            *request = REQUEST_NULL;
+            return Ok(Ended::With(status, None));
+        }
+        let index = self.requests.index(*request)?;
+        let entry = &mut self.requests.entries[index];
+        let work = std::mem::replace(&mut entry.work, Work::Inactive);
+        let comm = entry.comm;
+        let mut extra = entry.extra.take();
+        let start = extra.as_mut().and_then(|extra| extra.start.as_mut());
+        let persistent = start.is_some();
+        let ended = self.outcome(work, comm, start);
+        if persistent {
+            self.requests.entries[index].extra = extra;
+            return Ok(ended);
+        }
+        *request = REQUEST_NULL;
+        self.requests.remove(index);
+        if let Some(finish) = extra.and_then(|extra| extra.finish) {
+            finish();
+        }
+        Ok(ended)
+    }
+
+    /// What completion of a request would give, without ending it. Must only be called when [`State::is_complete`].
+    pub fn peek(&mut self, request: Handle) -> Result<Ended> {
+        if is_trivial(request) {
+            let status = if request == COMPLETE_RECEIVE { FROM_NOBODY } else { Status::EMPTY };
+            return Ok(Ended::With(status, None));
+        }
+        let status = match self.requests.work(request)? {
+            Work::Generalized(operation) => return Ok(Ended::Ask(operation.clone())),
+            Work::Receive(id) | Work::Both(_, id) => self.engine.peek(*id).map_or(Status::EMPTY, |completion| status_of(&completion)),
+            Work::Send(id) => {
+                let cancelled = self.engine.peek(*id).is_some_and(|completion| completion.cancelled);
+                Status { cancelled, ..Status::EMPTY }
+            }
+            Work::Done(status) => *status,
+            Work::Run(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
+        };
+        Ok(Ended::With(status, None))
+    }
+
+    fn outcome(&mut self, work: Work, comm: Handle, start: Option<&mut Start>) -> Ended {
+        let (status, failure) = match work {
+            Work::Receive(id) => {
+                let completion = self.taken(id);
+                (status_of(&completion), failure_of(&completion))
+            }
+            Work::Send(id) => {
+                let completion = self.taken(id);
+                (Status { cancelled: completion.cancelled, ..Status::EMPTY }, failure_of(&completion))
+            }
+            Work::Both(send, receive) => {
+                let sent = self.taken(send);
+                let completion = self.taken(receive);
+                (status_of(&completion), failure_of(&sent).or_else(|| failure_of(&completion)))
+            }
+            Work::Run(id) => {
+                let (run, failure) = self.runs.recover(id);
+                if let Some(Start::Collective(place)) = start {
+                    *place = run;
+                }
+                (Status::EMPTY, failure)
+            }
+            Work::Flush(ids) => {
+                ids.into_iter().for_each(|id| drop(self.engine.take(id)));
+                (Status::EMPTY, None)
+            }
+            Work::Generalized(operation) => return Ended::Ask(operation),
+            Work::Done(status) => (status, None),
+            Work::Inactive => (Status::EMPTY, None),
+        };
+        let failure = failure.map(|error| if comm.0 == 0 { error } else { error.with_object(comm) });
+        Ended::With(status, failure)
+    }
+
+    fn taken(&mut self, id: RequestId) -> Completion {
+        self.engine.take(id).expect("the engine's request is complete and is taken once")
+    }
+
+    /// MPI_Request_free: an active operation goes on and nobody hears of its end.
+    pub fn abandon(&mut self, request: Handle) -> Result<()> {
+        if is_trivial(request) {
+            return Ok(());
+        }
+        let index = self.requests.index(request)?;
+        match &self.requests.entries[index].work {
+            Work::Inactive | Work::Done(_) => drop(self.requests.remove(index)),
+            _ => {
+                // Without its start a persistent request is freed like any other when its operation ends.
+                if let Some(extra) = &mut self.requests.entries[index].extra {
+                    extra.start = None;
+                }
+                self.requests.abandoned.push(request);
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees abandoned requests that are complete; true while some are not.
+    pub fn sweep_abandoned(&mut self) -> bool {
+        let mut rest = std::mem::take(&mut self.requests.abandoned);
+        rest.retain_mut(|request| match self.is_complete(*request) {
+            Ok(true) => {
+                if let Ok(Ended::Ask(operation)) = self.end(request) {
+                    operation.mark_freed();
+                }
+                false
+            }
+            Ok(false) => true,
+            Err(_) => false,
+        });
+        self.requests.abandoned.append(&mut rest);
+        !self.requests.abandoned.is_empty()
+    }
+}

@@ -1,0 +1,458 @@
+//! Completion, persistent and generalized requests (MPI 5.0, sections 3.7, 3.9 and 13.2).
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::constants::*;
+use crate::error::{Error, Result, fail};
+use crate::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
+use crate::generalized::Generalized;
+use crate::groups::count_of;
+use crate::lane::State;
+use crate::request_table::{Ended, Work, is_trivial};
+use crate::world;
+
+/// Turns the end of a request into a status: asks the program for a generalized one, with no lock held.
+fn settle(ended: Ended) -> (Status, Option<Error>) {
+    match ended {
+        Ended::With(status, failure) => (status, failure),
+        Ended::Ask(operation) => {
+            let status = operation.call_query();
+            let freed = operation.call_free();
+            match (status, freed) {
+                (Ok(status), Ok(())) => (status, None),
+                (Ok(status), Err(error)) => (status, Some(error)),
+                (Err(error), _) => (Status::EMPTY, Some(error)),
+            }
+        }
+    }
+}
+
+fn settled(ended: Ended) -> Result<Status> {
+    match settle(ended) {
+        (status, None) => Ok(status),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Ends the request if it is complete.
+fn try_end(state: &mut State, request: &mut Handle) -> Option<Result<Ended>> {
+    match state.is_complete(*request) {
+        Ok(true) => Some(state.end(request)),
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
+    }
+}
+
+/// MPI_Wait.
+pub fn wait(request: &mut Handle) -> Result<Status> {
+    settled(world::lane()?.wait_for(|state| try_end(state, request))?)
+}
+
+/// MPI_Test.
+pub fn test(request: &mut Handle) -> Result<(bool, Status)> {
+    let lane = world::lane()?;
+    for attempt in 0..2 {
+        if let Some(ended) = lane.with(|state| try_end(state, request)) {
+            return Ok((true, settled(ended?)?));
+        }
+        if attempt == 0 {
+            lane.poll_for_test();
+        }
+    }
+    Ok((false, Status::EMPTY))
+}
+
+fn checked(count: i32, requests: HandleArray) -> Result<usize> {
+    let count = count_of(count, "count")?;
+    if count > 0 && requests.is_null() {
+        fail!(ERR_ARG, "argument array_of_requests is NULL, but count is {count}");
+    }
+    let lane = world::lane()?;
+    lane.with(|state| {
+        for i in 0..count {
+            // SAFETY: the program's array has `count` elements.
+            state.is_complete(unsafe { requests.get(i) })?;
+        }
+        Ok(count)
+    })
+}
+
+/// Ends all requests of the array, which are complete, and writes their statuses. Errors go to the statuses, and the
+/// call answers MPI_ERR_IN_STATUS.
+fn end_all(count: usize, requests: HandleArray, statuses: StatusArray) -> Result<()> {
+    let lane = world::lane()?;
+    let mut failed: Option<Error> = None;
+    for i in 0..count {
+        // SAFETY: the program's array has `count` elements.
+        let mut request = unsafe { requests.get(i) };
+        let (mut status, failure) = settle(lane.with(|state| state.end(&mut request))?);
+        // SAFETY: as above.
+        unsafe { requests.set(i, request) };
+        if let Some(error) = &failure {
+            status.error = error.class();
+            if failed.is_none() && !statuses.is_ignored() {
+                // Statuses of requests that ended well must show success once one shows an error.
+                for earlier in 0..i {
+                    // SAFETY: as above.
+                    unsafe { statuses.set_error(earlier, SUCCESS) };
+                }
+            }
+        }
+        // SAFETY: as above.
+        unsafe { statuses.set(i, &status, failed.is_some() || failure.is_some()) };
+        failed = failed.or(failure);
+    }
+    match failed {
+        None => Ok(()),
+        Some(error) => Err(in_status(&error)),
+    }
+}
+
+fn in_status(first: &Error) -> Error {
+    let error = Error::new(ERR_IN_STATUS, format!("a request failed (the statuses say which): {}", first.text()));
+    match first.object() {
+        Some(comm) => error.with_object(comm),
+        None => error,
+    }
+}
+
+/// MPI_Waitall.
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    for i in 0..count {
+        // SAFETY: promised by the caller.
+        let request = unsafe { requests.get(i) };
+        if !is_trivial(request) {
+            lane.wait_for(|state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())));
+        }
+    }
+    end_all(count, requests, statuses)
+}
+
+/// MPI_Testall.
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    let all = || {
+        // SAFETY: promised by the caller.
+        lane.with(|state| (0..count).all(|i| state.is_complete(unsafe { requests.get(i) }).unwrap_or(true)))
+    };
+    if !all() {
+        lane.poll_for_test();
+        if !all() {
+            return Ok(false);
+        }
+    }
+    end_all(count, requests, statuses)?;
+    Ok(true)
+}
+
+/// Looks for a complete active request; `Err(true)`: none is active.
+fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::result::Result<usize, bool> {
+    let mut none_active = true;
+    for i in 0..count {
+        // SAFETY: the program's array has `count` elements.
+        let request = unsafe { requests.get(i) };
+        if state.is_inactive(request).unwrap_or(true) {
+            continue;
+        }
+        none_active = false;
+        if state.is_complete(request).unwrap_or(true) {
+            return Ok(i);
+        }
+    }
+    Err(none_active)
+}
+
+fn end_one(index: usize, requests: HandleArray) -> Result<Status> {
+    let lane = world::lane()?;
+    // SAFETY: `index` was found in the array.
+    let mut request = unsafe { requests.get(index) };
+    let ended = lane.with(|state| state.end(&mut request))?;
+    // SAFETY: as above.
+    unsafe { requests.set(index, request) };
+    settled(ended)
+}
+
+/// MPI_Waitany: index and status; MPI_UNDEFINED when no request is active.
+///
+/// # Safety
+/// The array must have `count` elements.
+pub unsafe fn waitany(count: i32, requests: HandleArray) -> Result<(i32, Status)> {
+    let count = checked(count, requests)?;
+    let found = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
+        Ok(index) => Some(Some(index)),
+        Err(true) => Some(None),
+        Err(false) => None,
+    });
+    match found {
+        Some(index) => Ok((index as i32, end_one(index, requests)?)),
+        None => Ok((UNDEFINED, Status::EMPTY)),
+    }
+}
+
+/// MPI_Testany: index, flag and status.
+///
+/// # Safety
+/// The array must have `count` elements.
+pub unsafe fn testany(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    for attempt in 0..2 {
+        match lane.with(|state| find_complete(state, count, requests)) {
+            Ok(index) => return Ok((index as i32, true, end_one(index, requests)?)),
+            Err(true) => return Ok((UNDEFINED, true, Status::EMPTY)),
+            Err(false) if attempt == 0 => lane.poll_for_test(),
+            Err(false) => {}
+        }
+    }
+    Ok((UNDEFINED, false, Status::EMPTY))
+}
+
+/// Ends every complete active request; indices and statuses are written side by side.
+fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+    let lane = world::lane()?;
+    let mut ended = 0;
+    let mut failed: Option<Error> = None;
+    for i in 0..count {
+        // SAFETY: the program's array has `count` elements.
+        let mut request = unsafe { requests.get(i) };
+        let ready = lane.with(|state| Ok::<_, Error>(!state.is_inactive(request)? && state.is_complete(request)?))?;
+        if !ready {
+            continue;
+        }
+        let (mut status, failure) = settle(lane.with(|state| state.end(&mut request))?);
+        // SAFETY: as above; at most `count` results are written.
+        unsafe { requests.set(i, request) };
+        status.error = failure.as_ref().map_or(SUCCESS, Error::class);
+        // SAFETY: as above.
+        unsafe {
+            indices.set(ended, i as i64);
+            statuses.set(ended, &status, true);
+        }
+        ended += 1;
+        failed = failed.or(failure);
+    }
+    match failed {
+        None => Ok(ended as i32),
+        Some(error) => Err(in_status(&error)),
+    }
+}
+
+/// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+    let count = checked(count, requests)?;
+    let any = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
+        Ok(_) => Some(true),
+        Err(true) => Some(false),
+        Err(false) => None,
+    });
+    if any { end_some(count, requests, indices, statuses) } else { Ok(UNDEFINED) }
+}
+
+/// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    for attempt in 0..2 {
+        match lane.with(|state| find_complete(state, count, requests)) {
+            Ok(_) => return end_some(count, requests, indices, statuses),
+            Err(true) => return Ok(UNDEFINED),
+            Err(false) if attempt == 0 => lane.poll_for_test(),
+            Err(false) => {}
+        }
+    }
+    Ok(0)
+}
+
+/// MPI_Request_free.
+pub fn request_free(request: &mut Handle) -> Result<()> {
+    if *request == REQUEST_NULL {
+        fail!(ERR_REQUEST, "argument request is MPI_REQUEST_NULL; there is nothing to free");
+    }
+    let lane = world::lane()?;
+    let done = lane.with(|state| {
+        if !is_trivial(*request)
+            && let Work::Generalized(operation) = state.requests.work(*request)?
+        {
+            let operation = operation.clone();
+            if operation.is_complete() {
+                state.requests.set_work(*request, Work::Inactive)?;
+                state.abandon(*request)?;
+                return Ok(Some(operation));
+            }
+            // The program still names the request in MPI_Grequest_complete, which runs the free function.
+            operation.mark_freed();
+        }
+        state.abandon(*request)?;
+        state.sweep_abandoned();
+        Ok::<_, Error>(None)
+    })?;
+    *request = REQUEST_NULL;
+    done.map_or(Ok(()), |operation| operation.call_free())
+}
+
+/// MPI_Cancel.
+pub fn cancel(request: &mut Handle) -> Result<()> {
+    if *request == REQUEST_NULL {
+        fail!(ERR_REQUEST, "argument request is MPI_REQUEST_NULL; there is nothing to cancel");
+    }
+    let asked = world::lane()?.with(|state| {
+        if is_trivial(*request) {
+            return Ok(None);
+        }
+        match state.requests.work(*request)? {
+            Work::Send(id) | Work::Receive(id) => {
+                let id = *id;
+                state.engine.cancel(id);
+                Ok(None)
+            }
+            Work::Generalized(operation) => Ok(Some(operation.clone())),
+            Work::Run(_) => fail!(ERR_REQUEST, "argument request is a collective operation, which cannot be cancelled"),
+            _ => Ok(None),
+        }
+    })?;
+    asked.map_or(Ok(()), |operation| operation.call_cancel())
+}
+
+/// Status of a complete request without ending it.
+fn peek(request: Handle) -> Result<Option<Status>> {
+    let lane = world::lane()?;
+    let found = lane.with(|state| {
+        if !state.is_complete(request)? {
+            return Ok(None);
+        }
+        state.peek(request).map(Some)
+    })?;
+    match found {
+        None => Ok(None),
+        Some(Ended::Ask(operation)) => operation.call_query().map(Some),
+        Some(Ended::With(status, _)) => Ok(Some(status)),
+    }
+}
+
+/// MPI_Request_get_status.
+pub fn request_get_status(request: Handle) -> Result<(bool, Status)> {
+    for attempt in 0..2 {
+        if let Some(status) = peek(request)? {
+            return Ok((true, status));
+        }
+        if attempt == 0 {
+            world::lane()?.poll_for_test();
+        }
+    }
+    Ok((false, Status::EMPTY))
+}
+
+/// MPI_Request_get_status_all (4.1).
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
+    let count = checked(count, requests)?;
+    world::lane()?.poll_for_test();
+    for i in 0..count {
+        // SAFETY: promised by the caller.
+        if peek(unsafe { requests.get(i) })?.is_none() {
+            return Ok(false);
+        }
+    }
+    for i in 0..count {
+        // SAFETY: promised by the caller.
+        unsafe { statuses.set(i, &peek(requests.get(i))?.unwrap_or(Status::EMPTY), false) };
+    }
+    Ok(true)
+}
+
+/// MPI_Request_get_status_any (4.1).
+///
+/// # Safety
+/// The array must have `count` elements.
+pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    lane.poll_for_test();
+    match lane.with(|state| find_complete(state, count, requests)) {
+        // SAFETY: the index was found in the array.
+        Ok(index) => Ok((index as i32, true, peek(unsafe { requests.get(index) })?.unwrap_or(Status::EMPTY))),
+        Err(none_active) => Ok((UNDEFINED, none_active, Status::EMPTY)),
+    }
+}
+
+/// MPI_Request_get_status_some (4.1).
+///
+/// # Safety
+/// The arrays must have `count` elements.
+pub unsafe fn request_get_status_some(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+    let count = checked(count, requests)?;
+    let lane = world::lane()?;
+    lane.poll_for_test();
+    let (mut found, mut active) = (0, false);
+    for i in 0..count {
+        // SAFETY: promised by the caller.
+        let request = unsafe { requests.get(i) };
+        if lane.with(|state| state.is_inactive(request))? {
+            continue;
+        }
+        active = true;
+        if let Some(status) = peek(request)? {
+            // SAFETY: promised by the caller.
+            unsafe {
+                indices.set(found, i as i64);
+                statuses.set(found, &status, false);
+            }
+            found += 1;
+        }
+    }
+    Ok(if active { found as i32 } else { UNDEFINED })
+}
+
+/// MPI_Start.
+pub fn start(request: &mut Handle) -> Result<()> {
+    crate::persistent::start(*request)
+}
+
+/// MPI_Startall.
+///
+/// # Safety
+/// The array must have `count` elements.
+pub unsafe fn startall(count: i32, requests: HandleArray) -> Result<()> {
+    let count = checked(count, requests)?;
+    for i in 0..count {
+        // SAFETY: promised by the caller.
+        crate::persistent::start(unsafe { requests.get(i) })?;
+    }
+    Ok(())
+}
+
+/// MPI_Grequest_start.
+pub fn grequest_start(query: Callback, free: Callback, cancel: Callback, extra: *mut c_void) -> Result<Handle> {
+    let operation = Arc::new(Generalized::new(query, free, cancel, extra));
+    world::lane()?.with(|state| state.requests.add(Work::Generalized(operation), Handle(0), None))
+}
+
+/// MPI_Grequest_complete.
+pub fn grequest_complete(request: Handle) -> Result<()> {
+    let lane = world::lane()?;
+    let operation = lane.with(|state| match state.requests.work(request) {
+        Ok(Work::Generalized(operation)) => Ok(operation.clone()),
+        _ => fail!(ERR_REQUEST, "argument request ({:#x}) is no generalized request ({:?})", request.0, Kind::Request),
+    })?;
+    operation.complete();
+    lane.nudge();
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Virtual topologies as values (MPI 5.0, chapter 8). The C functions are in `topologies`.
+
+/// What a communicator's topology is.
+#[derive(Debug, Clone)]
+pub enum Topology {
+    /// A grid.
+    Cartesian {
+        /// Extent of each dimension.
+        dims: Vec<i32>,
+        /// Whether each dimension wraps around.
+        periodic: Vec<bool>,
+    },
+    /// The same graph known to everyone (MPI_Graph_create): `index[i]` ends the list of node i in `edges`.
+    Graph {
+        /// Running totals of degrees.
+        index: Vec<i32>,
+        /// Flattened neighbour lists.
+        edges: Vec<i32>,
+    },
+    /// Each process knows its own edges.
+    Distributed {
+        /// Ranks that send to me.
+        sources: Vec<i32>,
+        /// Their weights; empty when unweighted.
+        source_weights: Vec<i32>,
+        /// Ranks that I send to.
+        destinations: Vec<i32>,
+        /// Their weights; empty when unweighted.
+        destination_weights: Vec<i32>,
+        /// Whether weights were given.
+        weighted: bool,
+    },
+}
+
+impl Topology {
+    /// Ranks from which `rank` receives and to which it sends in neighbourhood collectives, in the standard's order (8.6);
+    /// MPI_PROC_NULL (-3) at the border of a grid that does not wrap.
+    pub fn neighbours(&self, rank: usize) -> (Vec<i32>, Vec<i32>) {
+        match self {
+            Topology::Cartesian { dims, periodic } => {
+                let list = cartesian_neighbours(dims, periodic, rank);
+                (list.clone(), list)
+            }
+            Topology::Graph { index, edges } => {
+                let first = if rank == 0 { 0 } else { index[rank - 1] as usize };
+                let list = edges[first..index[rank] as usize].to_vec();
+                (list.clone(), list)
+            }
+            Topology::Distributed { sources, destinations, .. } => (sources.clone(), destinations.clone()),
+        }
+    }
+}
+
+/// Coordinates of a rank in a grid, row-major.
+pub fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
+    let mut rest = rank;
+    let mut result = vec![0; dims.len()];
+    for (place, &dim) in result.iter_mut().zip(dims).rev() {
+        *place = (rest % dim.max(1) as usize) as i32;
+        rest /= dim.max(1) as usize;
+    }
+    result
+}
+
+/// Rank of coordinates that lie inside the grid.
+pub fn rank_of(dims: &[i32], coordinates: &[i32]) -> usize {
+    dims.iter().zip(coordinates).fold(0, |rank, (&dim, &place)| rank * dim as usize + place as usize)
+}
+
+/// The rank `distance` steps away in one dimension; `None` beyond the border.
+pub fn shifted(dims: &[i32], periodic: &[bool], rank: usize, dimension: usize, distance: i64) -> Option<usize> {
+    let mut place = coordinates(dims, rank);
+    let target = i64::from(place[dimension]) + distance;
+    let extent = i64::from(dims[dimension]);
+    place[dimension] = if periodic[dimension] {
+        target.rem_euclid(extent) as i32
+    } else if (0..extent).contains(&target) {
+        target as i32
+    } else {
+        return None;
+    };
+    Some(rank_of(dims, &place))
+}
+
+fn cartesian_neighbours(dims: &[i32], periodic: &[bool], rank: usize) -> Vec<i32> {
+    let step = |dimension, distance| {
+        shifted(dims, periodic, rank, dimension, distance).map_or(crate::constants::PROC_NULL, |rank| rank as i32)
+    };
+    (0..dims.len()).flat_map(|dimension| [step(dimension, -1), step(dimension, 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_with_one_periodic_dimension() {
+        let grid = Topology::Cartesian { dims: vec![2, 3], periodic: vec![false, true] };
+        assert_eq!(coordinates(&[2, 3], 5), [1, 2]);
+        assert_eq!(rank_of(&[2, 3], &[1, 2]), 5);
+        assert_eq!(grid.neighbours(0).0, [crate::constants::PROC_NULL, 3, 2, 1]);
+    }
+
+    #[test]
+    fn a_graph_gives_its_lists() {
+        let graph = Topology::Graph { index: vec![2, 3, 4, 6], edges: vec![1, 3, 0, 3, 0, 2] };
+        assert_eq!(graph.neighbours(0).1, [1, 3]);
+        assert_eq!(graph.neighbours(3).0, [0, 2]);
+    }
+}
