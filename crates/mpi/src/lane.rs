@@ -135,11 +135,11 @@ impl Lane {
     }
 
     fn poll_until<R>(&self, waiting: &mut Waiting, ready: &mut impl FnMut(&mut State) -> Option<R>) -> R {
-        waiting.begin();
+        waiting.reset();
         loop {
             let moved = self.poll();
             if let Some(result) = self.with(&mut *ready) {
-                waiting.end();
+                waiting.reset();
                 return result;
             }
             if !moved {

@@ -1,17 +1,449 @@
-//! The state of this process.
+//! The state of this process: the only statics of Towpath (arrow 6), from MPI_Init to MPI_Finalize.
+//!
+//! `OBJECTS` exists before MPI_Init, because info objects, error handlers and attribute keys may be made then; `WORLD`
+//! exists from MPI_Init on and is never taken down, so late calls find a sentence and not a crash.
 
-use crate::error::Result;
-use crate::face::Face;
+use std::ffi::c_void;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-/// Checks that MPI is initialised and publishes the call.
+use towpath_base::config;
+use towpath_base::control::{ControlPage, RankState};
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
+use towpath_collective::Selection;
+use towpath_datatype::Datatype;
+use towpath_launch::client::{Job, Launcher};
+
+use crate::buffered::Buffer;
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::datatypes::Type;
+use crate::error::{Error, Result, fail};
+use crate::errors::{Action, Errhandler, Registry};
+use crate::face::{Face, Handle, Kind};
+use crate::group::Group;
+use crate::handle::Table;
+use crate::info::{Info, Pairs};
+use crate::lane::Lane;
+use crate::messages::Matched;
+use crate::operations::Operation;
+
+/// Objects and registries that may exist before MPI_Init.
+pub struct Objects {
+    /// Communicators other than the predefined ones.
+    pub comms: Table<Comm>,
+    /// Groups other than the empty one.
+    pub groups: Table<Group>,
+    /// Datatypes that are not predefined.
+    pub datatypes: Table<Type>,
+    /// Info objects.
+    pub infos: Table<Info>,
+    /// Error handlers of the program.
+    pub errhandlers: Table<Errhandler>,
+    /// Attribute keys of the program.
+    pub keyvals: Table<crate::attributes::Keyval>,
+    /// Messages taken out by a matched probe.
+    pub messages: Table<Matched>,
+    /// Operations of the program.
+    pub operations: Table<Operation>,
+    /// Sessions.
+    pub sessions: Table<Session>,
+    /// Predefined types made from parameters (MPI_Type_create_f90_*).
+    pub parameterized: Mutex<Vec<(Datatype, Handle)>>,
+    /// The buffer of MPI_Buffer_attach.
+    pub buffer: Mutex<Option<Buffer>>,
+    /// MPI_GROUP_EMPTY.
+    pub empty_group: Arc<Group>,
+    /// MPI_ERRORS_ARE_FATAL.
+    pub fatal: Arc<Errhandler>,
+    /// MPI_ERRORS_ABORT.
+    pub abort: Arc<Errhandler>,
+    /// MPI_ERRORS_RETURN.
+    pub returning: Arc<Errhandler>,
+    /// What decides errors before MPI_Init and after MPI_Finalize.
+    pub initial_errhandler: Mutex<Arc<Errhandler>>,
+    /// What decides errors of files that are not open (MPI_FILE_NULL).
+    pub file_errhandler: Mutex<Arc<Errhandler>>,
+    /// Error classes and codes.
+    pub errors: Registry,
+}
+
+/// A session: built with the issue of dynamic processes; its error handler and buffer have their place already.
+#[derive(Debug)]
+pub struct Session {
+    /// MPI_Session_set_errhandler.
+    pub errhandler: Mutex<Arc<Errhandler>>,
+    /// MPI_Session_attach_buffer.
+    pub buffer: Mutex<Option<Buffer>>,
+}
+
+/// The registries of this process.
+pub static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
+    let predefined = |handle, action| Arc::new(Errhandler { handle, kind: None, action });
+    let fatal = predefined(ERRORS_ARE_FATAL, Action::Fatal);
+    let returning = predefined(ERRORS_RETURN, Action::Return);
+    Objects {
+        comms: Table::new(Kind::Comm),
+        groups: Table::new(Kind::Group),
+        datatypes: Table::new(Kind::Datatype),
+        infos: Table::new(Kind::Info),
+        errhandlers: Table::new(Kind::Errhandler),
+        keyvals: Table::new(Kind::Keyval),
+        messages: Table::new(Kind::Message),
+        operations: Table::new(Kind::Op),
+        sessions: Table::new(Kind::Session),
+        parameterized: Mutex::default(),
+        buffer: Mutex::default(),
+        empty_group: Arc::new(Group::new(Vec::new(), PeerIndex(0))),
+        abort: predefined(ERRORS_ABORT, Action::Abort),
+        initial_errhandler: Mutex::new(fatal.clone()),
+        file_errhandler: Mutex::new(returning.clone()),
+        fatal,
+        returning,
+        errors: Registry::default(),
+    }
+});
+
+/// What exists from MPI_Init on.
+pub struct World {
+    /// Engine, requests, and the waiting loop.
+    pub lane: Lane,
+    /// MPI_COMM_WORLD.
+    pub world: Arc<Comm>,
+    /// MPI_COMM_SELF.
+    pub myself: Arc<Comm>,
+    /// The facts of the job.
+    pub job: Job,
+    /// Provided thread level.
+    pub thread_level: i32,
+    /// The thread that called MPI_Init.
+    pub main_thread: std::thread::ThreadId,
+    /// Which collective algorithm where.
+    pub selection: Selection,
+    /// The mapped segment, kept for its control pages.
+    pub segment: towpath_transport::shm::Segment,
+    launcher: Mutex<Box<dyn Launcher>>,
+    /// First part of the context names that this process gives.
+    creator: u32,
+    contexts: AtomicU32,
+    /// Values of the predefined attributes, to which the program gets pointers.
+    attributes: Predefined,
+}
+
+#[derive(Debug)]
+struct Predefined {
+    tag_ub: i32,
+    io: i32,
+    wtime_is_global: i32,
+    universe_size: i32,
+    appnum: Option<i32>,
+    last_used_code: AtomicU32,
+}
+
+/// Where the process stands between start and end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Phase {
+    /// Before MPI_Init.
+    Before = 0,
+    /// MPI may be called.
+    Running = 1,
+    /// After MPI_Finalize.
+    After = 2,
+}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+static PHASE: AtomicU32 = AtomicU32::new(0);
+static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
+/// The own control page, for the call number that every function publishes.
+static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Where the process stands.
+pub fn phase() -> Phase {
+    match PHASE.load(Ordering::Acquire) {
+        0 => Phase::Before,
+        1 => Phase::Running,
+        _ => Phase::After,
+    }
+}
+
+pub(crate) fn set_phase(phase: Phase) {
+    PHASE.store(phase as u32, Ordering::Release);
+}
+
+/// Checks that MPI may be called and publishes which function the process is in.
 #[inline]
-pub fn enter(_call: u16) -> Result<()> {
+pub fn enter(call: u16) -> Result<()> {
+    if PHASE.load(Ordering::Relaxed) != Phase::Running as u32 {
+        return not_running();
+    }
+    publish(u32::from(call), 1);
     Ok(())
 }
 
-/// Publishes that the call has ended.
+#[cold]
+fn not_running() -> Result<()> {
+    match phase() {
+        Phase::Before => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
+    }
+}
+
 #[inline]
-pub fn leave() {}
+fn publish(call: u32, inside: u32) {
+    let page = PAGE.load(Ordering::Relaxed);
+    // SAFETY: the page is NULL or part of the segment, which stays mapped until the process ends.
+    if let Some(page) = unsafe { page.as_ref() } {
+        if inside == 1 {
+            page.last_call.store(call, Ordering::Relaxed);
+        }
+        page.in_call.store(inside, Ordering::Relaxed);
+    }
+}
+
+/// Publishes that the process has left MPI.
+#[inline]
+pub fn leave() {
+    publish(0, 0);
+}
 
 /// Remembers the face through which the program calls.
-pub fn set_face(_face: &'static Face) {}
+#[inline]
+pub fn set_face(face: &'static Face) {
+    FACE.store(std::ptr::from_ref(face).cast_mut(), Ordering::Relaxed);
+}
+
+/// The face through which the program calls.
+pub fn face() -> Option<&'static Face> {
+    // SAFETY: only `set_face` stores here, and faces are statics.
+    unsafe { FACE.load(Ordering::Relaxed).as_ref() }
+}
+
+/// The world.
+#[inline]
+pub fn world() -> Result<&'static World> {
+    match WORLD.get() {
+        Some(world) => Ok(world),
+        None => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+    }
+}
+
+/// The lane.
+#[inline]
+pub fn lane() -> Result<&'static Lane> {
+    Ok(&world()?.lane)
+}
+
+/// Which collective algorithm where.
+pub fn selection() -> Result<&'static Selection> {
+    Ok(&world()?.selection)
+}
+
+/// This process.
+pub fn me() -> PeerIndex {
+    WORLD.get().map_or(PeerIndex(0), |world| PeerIndex(world.job.rank))
+}
+
+/// Finds a communicator.
+#[inline]
+pub fn comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {
+    let found = match handle {
+        COMM_WORLD => WORLD.get().map(|world| &world.world),
+        COMM_SELF => WORLD.get().map(|world| &world.myself),
+        _ => OBJECTS.comms.get(handle),
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => unknown_comm(handle),
+    }
+}
+
+#[cold]
+fn unknown_comm<T>(handle: Handle) -> Result<T> {
+    if handle == COMM_NULL {
+        fail!(ERR_COMM, "argument comm is MPI_COMM_NULL; pass a communicator");
+    }
+    fail!(ERR_COMM, "argument comm ({:#x}) is no communicator: it was never made, or was freed", handle.0)
+}
+
+/// A new context, named by this process.
+pub fn new_context() -> ContextId {
+    let world = WORLD.get().expect("contexts are made between MPI_Init and MPI_Finalize");
+    ContextId::new(world.creator, world.contexts.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The number of the host that this process is on.
+pub fn host_of_mine() -> Result<u32> {
+    let job = &world()?.job;
+    Ok(job.node_of_rank[job.rank as usize])
+}
+
+/// A predefined attribute: `None` when the key is none, `Some(None)` when it has no value.
+pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
+    let attributes = &WORLD.get()?.attributes;
+    let address = |value: &i32| std::ptr::from_ref(value).cast_mut().cast::<c_void>();
+    Some(match keyval {
+        TAG_UB => Some(address(&attributes.tag_ub)),
+        IO => Some(address(&attributes.io)),
+        WTIME_IS_GLOBAL => Some(address(&attributes.wtime_is_global)),
+        UNIVERSE_SIZE => Some(address(&attributes.universe_size)),
+        APPNUM => attributes.appnum.as_ref().map(address),
+        LASTUSEDCODE => {
+            attributes.last_used_code.store(OBJECTS.errors.last_used() as u32, Ordering::Relaxed);
+            Some(attributes.last_used_code.as_ptr().cast())
+        }
+        HOST => None,
+        _ => return None,
+    })
+}
+
+/// What MPI_INFO_ENV holds (11.2.1).
+pub fn environment_pairs() -> Pairs {
+    let mut pairs = Pairs::default();
+    let mut arguments = std::env::args();
+    if let Some(command) = arguments.next() {
+        pairs.set("command", &command);
+    }
+    pairs.set("argv", &arguments.collect::<Vec<_>>().join(" "));
+    if let Ok(directory) = std::env::current_dir() {
+        pairs.set("wd", &directory.to_string_lossy());
+    }
+    pairs.set("host", &crate::environment::host_name());
+    pairs.set("arch", std::env::consts::ARCH);
+    pairs.set("mpi_memory_alloc_kinds", "system,mpi");
+    if let Some(world) = WORLD.get() {
+        pairs.set("maxprocs", &world.job.size.to_string());
+        let level = match world.thread_level {
+            THREAD_SINGLE => "MPI_THREAD_SINGLE",
+            THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
+            THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",
+            _ => "MPI_THREAD_MULTIPLE",
+        };
+        pairs.set("thread_level", level);
+    }
+    pairs
+}
+
+/// Starts MPI: meets the launcher, maps the segment, makes the predefined communicators.
+pub(crate) fn start(thread_level: i32) -> Result<()> {
+    if phase() != Phase::Before {
+        fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
+    }
+    let started = build(thread_level)?;
+    if WORLD.set(started).is_err() {
+        fail!(ERR_OTHER, "two threads initialise MPI at the same time");
+    }
+    let world = world()?;
+    world.world.set_handle(COMM_WORLD);
+    world.myself.set_handle(COMM_SELF);
+    if thread_level == THREAD_MULTIPLE {
+        world.lane.share();
+    }
+    PAGE.store(std::ptr::from_ref(world.segment.own_control()).cast_mut(), Ordering::Relaxed);
+    world.segment.own_control().pid.store(std::process::id(), Ordering::Relaxed);
+    world.segment.own_control().set_state(RankState::Running);
+    world.segment.head().attached.fetch_add(1, Ordering::AcqRel);
+    set_phase(Phase::Running);
+    Ok(())
+}
+
+fn failed_start(what: impl std::fmt::Display) -> Error {
+    Error::new(ERR_OTHER, format!("MPI cannot start: {what}"))
+}
+
+fn build(thread_level: i32) -> Result<World> {
+    let mut launcher = towpath_launch::client::connect().map_err(failed_start)?;
+    let job = launcher.job().clone();
+    if job.hosts() > 1 {
+        fail!(ERR_OTHER, "MPI cannot start: the job spans {} hosts, and this version of Towpath runs on one", job.hosts());
+    }
+    let file = launcher.segment().map_err(failed_start)?;
+    let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
+    let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
+    drop(file);
+    let (lane, cores) = crate::start::lane(&segment, local)?;
+    let number = (job.nonce ^ job.nonce >> 32) as u32;
+    let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();
+    let me = PeerIndex(job.rank);
+    let errhandler = OBJECTS.initial_errhandler.lock().unwrap().clone();
+    let comm = |context, members, name: &str| {
+        let comm = Comm::new(context, Arc::new(Group::new(members, me)), None, errhandler.clone());
+        name.clone_into(&mut comm.settings().name);
+        Arc::new(comm)
+    };
+    let creator = number.wrapping_add(job.rank);
+    let selection = match config::setting("TOWPATH_COLLECTIVE") {
+        Some(text) => Selection::parse(&text).map_err(failed_start)?,
+        None => Selection::default(),
+    };
+    segment.head().allowed_cores.store(cores as u32, Ordering::Relaxed);
+    Ok(World {
+        lane,
+        world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),
+        myself: comm(ContextId::new(creator, 1), vec![me], "MPI_COMM_SELF"),
+        thread_level,
+        main_thread: std::thread::current().id(),
+        selection,
+        segment,
+        launcher: Mutex::new(launcher),
+        creator,
+        contexts: AtomicU32::new(2),
+        attributes: Predefined {
+            tag_ub: i32::MAX,
+            io: job.rank as i32,
+            wtime_is_global: 0,
+            universe_size: job.universe_size.unwrap_or(job.size as i32),
+            appnum: job.appnum,
+            last_used_code: AtomicU32::new(0),
+        },
+        job,
+    })
+}
+
+/// Ends MPI: attributes of MPI_COMM_SELF first, then everything under way, then the launcher hears of it.
+pub(crate) fn finish() -> Result<()> {
+    let world = world()?;
+    world.myself.attributes.delete_all(COMM_SELF)?;
+    crate::collectives::barrier(COMM_WORLD)?;
+    while world.lane.with(|state| state.sweep_abandoned() | state.engine.busy()) {
+        world.lane.poll_for_test();
+    }
+    set_phase(Phase::After);
+    world.segment.own_control().set_state(RankState::Finalized);
+    world.segment.head().finalized.fetch_add(1, Ordering::AcqRel);
+    world.launcher.lock().unwrap().finalize().map_err(|error| Error::new(ERR_OTHER, error.to_string()))
+}
+
+/// Ends the job with an exit code and a sentence for the person.
+pub fn end_job(code: i32, sentence: &str) -> ! {
+    let running = phase() == Phase::Running;
+    set_phase(Phase::After);
+    match WORLD.get().filter(|_| running) {
+        Some(world) => {
+            let rank = world.job.rank;
+            world.segment.own_control().set_state(RankState::Aborted);
+            let said = format!("rank {rank} of {}: {sentence}", world.job.size);
+            if let Ok(mut launcher) = world.launcher.try_lock()
+                && let Err(error) = launcher.abort(code, &said)
+            {
+                eprintln!("towpath: {said} ({error})");
+            }
+            world.segment.abort();
+        }
+        None => eprintln!("towpath: {sentence}"),
+    }
+    std::process::exit(code)
+}
+
+/// Leaves a job that another rank has ended.
+pub(crate) fn leave_aborted_job() -> ! {
+    set_phase(Phase::After);
+    std::process::exit(1)
+}
+
+/// Wakes the own waiting thread.
+pub(crate) fn wake_myself() {
+    if let Some(world) = WORLD.get() {
+        towpath_machine::wait::wake(world.segment.own_control());
+    }
+}
