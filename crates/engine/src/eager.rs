@@ -192,6 +192,11 @@ impl<W: Wire> Engine<W> {
         self.state.requests.is_complete(request)
     }
 
+    /// The result of a complete request, which stays; `None` while it is not complete or when it is spent.
+    pub fn peek(&self, request: RequestId) -> Option<Completion> {
+        self.state.requests.peek(request)
+    }
+
     /// The result of a complete request, which is spent by this; `None` while it is not complete or when it is spent already.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {

@@ -160,6 +160,12 @@ impl Requests {
         Some(completion)
     }
 
+    /// The result of a complete request, which stays.
+    pub(crate) fn peek(&self, id: RequestId) -> Option<Completion> {
+        let slot = &self.slots[self.find(id)? as usize];
+        slot.complete.then_some(slot.completion)
+    }
+
     /// Nobody will ask for this request: frees it now or on completion.
     pub(crate) fn detach(&mut self, id: RequestId) {
         let Some(index) = self.find(id) else { return };

@@ -64,9 +64,8 @@ impl Keyval {
         }
         let face = world::face().expect("a face created the key");
         // SAFETY: the program registered the function for objects of this kind.
-        let code = unsafe {
-            (face.call_delete)(self.delete, self.kind, object, self.number.0 as i32, value.0, self.extra.0)
-        };
+        let code =
+            unsafe { (face.call_delete)(self.delete, self.kind, object, self.number.0 as i32, value.0, self.extra.0) };
         if code == SUCCESS { Ok(()) } else { Err(callback_failed("delete", self.number, code)) }
     }
 }
@@ -128,8 +127,12 @@ fn create(kind: Kind, copy: Callback, delete: Callback, extra: *mut c_void) -> R
 pub(crate) fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
     match OBJECTS.keyvals.get(Handle(keyval as u32)) {
         Some(found) if found.kind == kind => Ok(found.clone()),
-        Some(found) => fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is a key for {:?}, not for {kind:?}", found.kind),
-        None if keyval == KEYVAL_INVALID => fail!(ERR_KEYVAL, "argument keyval is MPI_KEYVAL_INVALID; create a key first"),
+        Some(found) => {
+            fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is a key for {:?}, not for {kind:?}", found.kind)
+        }
+        None if keyval == KEYVAL_INVALID => {
+            fail!(ERR_KEYVAL, "argument keyval is MPI_KEYVAL_INVALID; create a key first")
+        }
         None if (TAG_UB..=UNIVERSE_SIZE).contains(&keyval) => {
             fail!(ERR_KEYVAL, "argument keyval ({keyval}) is a predefined attribute, which cannot be changed")
         }
@@ -190,7 +193,6 @@ pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
     lookup(keyval, Kind::Comm)?;
     object.attributes.delete(comm, Handle(keyval as u32))
 }
-
 
 /// MPI_Type_set_attr.
 pub fn type_set_attr(datatype: Handle, keyval: i32, value: *mut c_void) -> Result<()> {

@@ -81,7 +81,14 @@ fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut Buffer>) -> R) -> R {
 ///
 /// # Safety
 /// `buffer` must hold `count` elements.
-pub unsafe fn send(comm: &Arc<Comm>, buffer: *const c_void, count: i64, datatype: &Datatype, peer: towpath_base::ids::PeerIndex, tag: i32) -> Result<()> {
+pub unsafe fn send(
+    comm: &Arc<Comm>,
+    buffer: *const c_void,
+    count: i64,
+    datatype: &Datatype,
+    peer: towpath_base::ids::PeerIndex,
+    tag: i32,
+) -> Result<()> {
     let length = (datatype.size() * count) as usize;
     let mut bytes = vec![0u8; length];
     // SAFETY: the copy has room for all bytes; the caller vouches for the elements.

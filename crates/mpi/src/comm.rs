@@ -18,7 +18,6 @@ use crate::group::Group;
 use crate::info::Pairs;
 use crate::topology::Topology;
 
-
 /// The other side of an intercommunicator.
 #[derive(Debug)]
 pub struct Remote {
@@ -148,7 +147,11 @@ impl Comm {
 
     #[cold]
     fn refuse_rank<T>(&self, rank: i32, argument: &str) -> Result<T> {
-        fail!(ERR_RANK, "argument {argument} is {rank}, but the communicator has ranks 0 to {}", self.targets().len() - 1)
+        fail!(
+            ERR_RANK,
+            "argument {argument} is {rank}, but the communicator has ranks 0 to {}",
+            self.targets().len() - 1
+        )
     }
 
     /// My group as collectives see it, on a plane.

@@ -67,7 +67,13 @@ pub(crate) fn insert(comm: Comm) -> Result<Handle> {
 }
 
 /// A copy of `parent` under new contexts, with its attributes, topology and error handler.
-fn copy_of(parent: &Arc<Comm>, handle: Handle, context: ContextId, local_context: ContextId, hints: Pairs) -> Result<Comm> {
+fn copy_of(
+    parent: &Arc<Comm>,
+    handle: Handle,
+    context: ContextId,
+    local_context: ContextId,
+    hints: Pairs,
+) -> Result<Comm> {
     let attributes = parent.attributes.copied(handle)?;
     let remote = parent.remote.as_ref().map(|remote| Remote { group: remote.group.clone(), local_context });
     let copy = Comm::new(context, parent.group.clone(), remote, parent.errhandler())
@@ -268,14 +274,17 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
 pub fn comm_free(comm: &mut Handle) -> Result<()> {
     let object = world::comm(*comm)?.clone();
     if *comm == COMM_WORLD || *comm == COMM_SELF {
-        fail!(ERR_COMM, "argument comm is {}, which cannot be freed", if *comm == COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" });
+        fail!(
+            ERR_COMM,
+            "argument comm is {}, which cannot be freed",
+            if *comm == COMM_WORLD { "MPI_COMM_WORLD" } else { "MPI_COMM_SELF" }
+        );
     }
     object.attributes.delete_all(*comm)?;
     OBJECTS.comms.remove(*comm);
     *comm = COMM_NULL;
     Ok(())
 }
-
 
 /// MPI_Comm_set_name.
 ///
@@ -326,7 +335,10 @@ pub fn comm_get_info(comm: Handle) -> Result<Handle> {
 
 pub(crate) fn no_intercomm(comm: &Comm, what: &str) -> Result<()> {
     if comm.is_inter() {
-        return Err(Error::new(ERR_COMM, format!("argument comm is an intercommunicator; {what} needs an intracommunicator")));
+        return Err(Error::new(
+            ERR_COMM,
+            format!("argument comm is an intercommunicator; {what} needs an intracommunicator"),
+        ));
     }
     Ok(())
 }

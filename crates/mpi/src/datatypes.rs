@@ -12,6 +12,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::transfer::{Source, Target};
 use towpath_datatype::{Basic, Datatype};
 
 use crate::attributes::Attributes;
@@ -71,7 +72,9 @@ impl Type {
 
 /// Predefined types by their number, 0x200 to 0x2ff.
 static PREDEFINED: LazyLock<[Option<Arc<Type>>; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|i| Basic::from_number(0x200 + i as u32).map(|basic| Arc::new(Type::new(Datatype::named(basic), true))))
+    std::array::from_fn(|i| {
+        Basic::from_number(0x200 + i as u32).map(|basic| Arc::new(Type::new(Datatype::named(basic), true)))
+    })
 });
 
 /// Finds a datatype.
@@ -98,7 +101,23 @@ fn unknown<T>(datatype: Handle, argument: &str) -> Result<T> {
 
 /// Makes a handle for a type.
 pub(crate) fn insert(kind: Type) -> Result<Handle> {
-    OBJECTS.datatypes.insert(Arc::new(kind)).ok_or_else(|| Error::new(ERR_NO_MEM, "too many datatypes exist; free some"))
+    OBJECTS
+        .datatypes
+        .insert(Arc::new(kind))
+        .ok_or_else(|| Error::new(ERR_NO_MEM, "too many datatypes exist; free some"))
+}
+
+/// Where the bytes of `count` elements at `buffer` come from when they are sent.
+pub(crate) fn source(datatype: &Datatype, buffer: *const c_void, count: i64) -> Source {
+    // SAFETY: the source touches no memory before a wire fills from it, while the operation is under way, and until then
+    // the program lends the elements.
+    unsafe { towpath_datatype::source(datatype, buffer.cast(), count) }
+}
+
+/// Where the bytes of a message for `count` elements at `buffer` go.
+pub(crate) fn target(datatype: &Datatype, buffer: *mut c_void, count: i64) -> Target {
+    // SAFETY: as in `source`.
+    unsafe { towpath_datatype::target(datatype, buffer.cast(), count) }
 }
 
 /// The class of an error of the datatype crate.

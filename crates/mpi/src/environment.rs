@@ -100,7 +100,8 @@ pub fn get_library_version() -> Result<String> {
 
 /// The name of this host.
 pub(crate) fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())
 }
 
 /// MPI_Get_processor_name.

@@ -73,7 +73,11 @@ impl Registry {
         let mut sentences = self.sentences.lock().unwrap();
         let slot = sentences.next;
         sentences.next = (slot + 1) % SLOTS;
-        if slot < sentences.kept.len() { sentences.kept[slot] = sentence } else { sentences.kept.push(sentence) }
+        if slot < sentences.kept.len() {
+            sentences.kept[slot] = sentence
+        } else {
+            sentences.kept.push(sentence)
+        }
         class | (slot as i32 + 1) << 8
     }
 
@@ -181,7 +185,11 @@ fn create(function: Callback, kind: Kind) -> Result<Handle> {
     if function.0.is_null() {
         fail!(ERR_ARG, "argument errhandler function is NULL; pass a function");
     }
-    let made = OBJECTS.errhandlers.insert_with(|handle| Errhandler { handle, kind: Some(kind), action: Action::Call(function) });
+    let made = OBJECTS.errhandlers.insert_with(|handle| Errhandler {
+        handle,
+        kind: Some(kind),
+        action: Action::Call(function),
+    });
     made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many error handlers exist; free some"))
 }
 

@@ -191,6 +191,10 @@ impl IntegersMut {
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
+    /// The pointer as a number, for sentinels.
+    pub fn address(&self) -> usize {
+        self.pointer as usize
+    }
     /// Element `index`, of an array that the program fills before the call (MPI_Dims_create).
     ///
     /// # Safety

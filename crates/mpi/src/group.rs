@@ -43,7 +43,10 @@ impl Group {
         if self.peers.get(peer.slot()) == Some(&peer) {
             return Some(peer.slot());
         }
-        self.ranks.get_or_init(|| self.peers.iter().enumerate().map(|(rank, &peer)| (peer, rank)).collect()).get(&peer).copied()
+        self.ranks
+            .get_or_init(|| self.peers.iter().enumerate().map(|(rank, &peer)| (peer, rank)).collect())
+            .get(&peer)
+            .copied()
     }
 
     /// How this group relates to another.

@@ -48,7 +48,13 @@ pub fn group_rank(group: Handle) -> Result<i32> {
 ///
 /// # Safety
 /// `ranks1` and `ranks2` must hold `n` elements.
-pub unsafe fn group_translate_ranks(group1: Handle, n: i32, ranks1: Integers, group2: Handle, ranks2: IntegersMut) -> Result<()> {
+pub unsafe fn group_translate_ranks(
+    group1: Handle,
+    n: i32,
+    ranks1: Integers,
+    group2: Handle,
+    ranks2: IntegersMut,
+) -> Result<()> {
     let (first, second) = (lookup(group1, "group1")?, lookup(group2, "group2")?);
     let n = count_of(n, "n")?;
     if n > 0 && (ranks1.is_null() || ranks2.is_null()) {
@@ -191,7 +197,11 @@ unsafe fn ranged(group: &Group, n: i32, ranges: Integers) -> Result<Vec<usize>> 
             }
             let rank = first + step * stride;
             match usize::try_from(rank).ok().filter(|&rank| rank < group.size()) {
-                None => fail!(ERR_RANK, "ranges[{i}] contains rank {rank}, but the group has ranks 0 to {}", group.size() as i64 - 1),
+                None => fail!(
+                    ERR_RANK,
+                    "ranges[{i}] contains rank {rank}, but the group has ranks 0 to {}",
+                    group.size() as i64 - 1
+                ),
                 Some(rank) if seen[rank] => fail!(ERR_RANK, "rank {rank} stands twice in argument ranges"),
                 Some(rank) => {
                     seen[rank] = true;

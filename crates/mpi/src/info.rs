@@ -111,9 +111,15 @@ pub fn info_free(info: &mut Handle) -> Result<()> {
 pub unsafe fn info_set(info: Handle, key: *const c_char, value: *const c_char) -> Result<()> {
     let info = changeable(info)?;
     // SAFETY: promised by the caller.
-    let (key, value) = unsafe { (key_text(key)?, text(value, "value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?) };
+    let (key, value) =
+        unsafe { (key_text(key)?, text(value, "value").map_err(|e| Error::new(ERR_INFO_VALUE, e.text().to_owned()))?) };
     if value.len() >= MAX_INFO_VAL as usize {
-        fail!(ERR_INFO_VALUE, "argument value has {} characters; at most {} are allowed", value.len(), MAX_INFO_VAL - 1);
+        fail!(
+            ERR_INFO_VALUE,
+            "argument value has {} characters; at most {} are allowed",
+            value.len(),
+            MAX_INFO_VAL - 1
+        );
     }
     info.lock().unwrap().set(&key, &value);
     Ok(())

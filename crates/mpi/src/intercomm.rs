@@ -35,7 +35,12 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
 }
 
 /// Broadcasts words whose number only the root knows.
-pub(crate) fn spread(team: &towpath_engine::messages::Team, sequence: u32, words: &mut Vec<u64>, root: usize) -> Result<()> {
+pub(crate) fn spread(
+    team: &towpath_engine::messages::Team,
+    sequence: u32,
+    words: &mut Vec<u64>,
+    root: usize,
+) -> Result<()> {
     let mut length = [words.len() as u64];
     internal::broadcast(team, sequence, root, &mut length)?;
     words.resize(length[0] as usize, 0);
@@ -68,7 +73,8 @@ pub(crate) fn split(comm: &Arc<Comm>, color: i32, key: i32) -> Result<Handle> {
         return Ok(COMM_NULL);
     }
     let context = if is_low(comm) { ours[0].context } else { others[0].context };
-    let group = |members: &[&Choice]| Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()));
+    let group =
+        |members: &[&Choice]| Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()));
     let remote = Remote { group: group(&others), local_context: ours[0].local_context };
     insert(Comm::new(context, group(&ours), Some(remote), comm.errhandler()))
 }

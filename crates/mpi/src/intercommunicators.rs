@@ -6,7 +6,6 @@ use towpath_base::ids::{ContextId, PeerIndex, Plane};
 
 use crate::comm::{Comm, Remote};
 use crate::communicators::{insert, no_intercomm};
-use crate::constants::*;
 use crate::error::{Result, fail};
 use crate::face::Handle;
 use crate::group::Group;
@@ -38,11 +37,21 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
 }
 
 /// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then tell their groups.
-pub fn intercomm_create(local_comm: Handle, local_leader: i32, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Handle> {
+pub fn intercomm_create(
+    local_comm: Handle,
+    local_leader: i32,
+    peer_comm: Handle,
+    remote_leader: i32,
+    tag: i32,
+) -> Result<Handle> {
     let local = world::comm(local_comm)?.clone();
     no_intercomm(&local, "argument local_comm")?;
     let Some(leader) = usize::try_from(local_leader).ok().filter(|&leader| leader < local.group.size()) else {
-        fail!(ERR_RANK, "argument local_leader is {local_leader}, but local_comm has ranks 0 to {}", local.group.size() - 1);
+        fail!(
+            ERR_RANK,
+            "argument local_leader is {local_leader}, but local_comm has ranks 0 to {}",
+            local.group.size() - 1
+        );
     };
     let mut words = Vec::new();
     let (team, sequence) = internal::team_of(&local);
@@ -83,11 +92,8 @@ pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
     internal::broadcast(&team, sequence, 0, &mut mine)?;
     let theirs = intercomm::trade(&comm, &mine)?;
     let first = if mine[1] == theirs[1] { is_low(&comm) } else { mine[1] == 0 };
-    let (context, low, high) = if first {
-        (mine[0], &comm.group, &remote.group)
-    } else {
-        (theirs[0], &remote.group, &comm.group)
-    };
+    let (context, low, high) =
+        if first { (mine[0], &comm.group, &remote.group) } else { (theirs[0], &remote.group, &comm.group) };
     let members = low.peers.iter().chain(high.peers.iter()).copied().collect();
     insert(Comm::new(ContextId(context), Arc::new(Group::new(members, world::me())), None, comm.errhandler()))
 }

@@ -10,7 +10,7 @@ use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_engine::Engine;
 use towpath_transport::Wires;
 
-use crate::requests::Requests;
+use crate::request_table::Requests;
 use crate::runs::Runs;
 use crate::waiting::Waiting;
 
@@ -182,7 +182,7 @@ impl Lane {
     /// One round of progress for a failing MPI_Test or MPI_Iprobe.
     pub fn poll_for_test(&self) {
         if !self.poll()
-            && let Ok(mut waiting) = self.waiting.try_lock()
+            && let Ok(waiting) = self.waiting.try_lock()
         {
             waiting.give_way();
         }

@@ -1,11 +1,43 @@
 //! The objects of the standard, one module per chapter, and the only process-wide state of Towpath.
+//!
+//! Chapters (bodies of the C functions): `environment`, `errors`, `info`, `groups`, `communicators`,
+//! `intercommunicators`, `attributes`, `topologies`, `point_to_point`, `requests`, `status`, `datatypes`, `operations`,
+//! `collectives`. The other modules are the objects behind them.
 
+pub mod attributes;
+mod buffered;
+pub mod collectives;
+mod comm;
+pub mod communicators;
 pub mod constants;
+pub mod datatypes;
 pub mod entry;
 pub mod environment;
 pub mod error;
 pub mod errors;
 pub mod face;
+mod generalized;
+mod group;
+pub mod groups;
+mod handle;
+pub mod info;
+mod intercomm;
+pub mod intercommunicators;
+mod internal;
+mod lane;
+mod messages;
+pub mod operations;
+mod persistent;
+pub mod point_to_point;
+mod request_table;
+pub mod requests;
+mod runs;
+mod start;
+pub mod status;
+mod strings;
+pub mod topologies;
+mod topology;
+mod waiting;
 pub mod world;
 
 pub use face::{Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray};

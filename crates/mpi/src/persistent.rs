@@ -59,7 +59,10 @@ pub fn start(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let buffered = lane.with(|state| {
         if !matches!(state.requests.work(request)?, Work::Inactive) {
-            fail!(ERR_REQUEST, "the request is active already, or not persistent; wait for it before starting it again");
+            fail!(
+                ERR_REQUEST,
+                "the request is active already, or not persistent; wait for it before starting it again"
+            );
         }
         let work = match state.requests.take_start(request)? {
             Some(start) => begin(state, request, start)?,
@@ -88,21 +91,25 @@ fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> 
     let begun = match &mut start {
         Start::Send(message, mode) => {
             let peer = message.peer.expect("a send names its receiver");
-            let source = towpath_datatype::source(&message.datatype, message.buffer.cast(), message.count);
+            let source = crate::datatypes::source(&message.datatype, message.buffer, message.count);
             let (context, rank) = (message.comm.context(), message.comm.rank as u32);
             let tag = message.tag.expect("a send has a tag");
             // SAFETY: the program keeps the buffer until the request is complete.
             Begun::Work(Work::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, *mode) }))
         }
         Start::Receive(message) => {
-            let target = towpath_datatype::target(&message.datatype, message.buffer.cast(), message.count);
+            let target = crate::datatypes::target(&message.datatype, message.buffer, message.count);
             // SAFETY: as above.
-            Begun::Work(Work::Receive(unsafe { state.engine.irecv(message.peer, message.comm.context(), message.tag, target) }))
+            Begun::Work(Work::Receive(unsafe {
+                state.engine.irecv(message.peer, message.comm.context(), message.tag, target)
+            }))
         }
         Start::Buffered(message) => Begun::Copy(crate::buffered::again(message)),
         Start::Nothing(status) => Begun::Work(Work::Done(*status)),
         Start::Collective(run) => {
-            let mut run = run.take().ok_or_else(|| Error::new(crate::constants::ERR_REQUEST, "the collective is active already"))?;
+            let mut run = run
+                .take()
+                .ok_or_else(|| Error::new(crate::constants::ERR_REQUEST, "the collective is active already"))?;
             // SAFETY: the program keeps the buffers until the request is complete.
             unsafe { run.start_again() };
             Begun::Work(Work::Run(state.runs.add(run, &mut state.engine)))

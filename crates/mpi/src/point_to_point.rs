@@ -89,7 +89,14 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
 
 /// Looks up and checks the arguments of a send.
 #[inline(always)]
-pub(crate) fn outgoing<'a>(buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Outgoing<'a>> {
+pub(crate) fn outgoing<'a>(
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Outgoing<'a>> {
     let comm = world::comm(comm)?;
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buffer, count, kind)?;
@@ -100,7 +107,14 @@ pub(crate) fn outgoing<'a>(buffer: *const c_void, count: i64, datatype: Handle, 
 
 /// Looks up and checks the arguments of a receive.
 #[inline(always)]
-pub(crate) fn incoming<'a>(buffer: *const c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Incoming<'a>> {
+pub(crate) fn incoming<'a>(
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Incoming<'a>> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buffer, count, kind)?;
     let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
@@ -109,7 +123,11 @@ pub(crate) fn incoming<'a>(buffer: *const c_void, count: i64, datatype: Handle, 
 
 /// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the source is nobody.
 #[inline(always)]
-pub(crate) fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<(&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool)> {
+pub(crate) fn envelope<'a>(
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<(&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool)> {
     let comm = world::comm(comm)?;
     let tag = if tag == ANY_TAG { None } else { Some(tag) };
     check_tag(tag.unwrap_or(0))?;
@@ -119,7 +137,15 @@ pub(crate) fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<(&'a A
 
 /// Sends and waits until the buffer may be used again.
 #[inline(always)]
-unsafe fn send_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
+unsafe fn send_as(
+    mode: Mode,
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<()> {
     let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
     let Some(peer) = peer else { return Ok(()) };
     let lane = world::lane()?;
@@ -136,11 +162,20 @@ unsafe fn send_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Handl
 }
 
 #[cold]
-unsafe fn send_slowly(mode: Mode, buffer: *const c_void, count: i64, kind: &Type, peer: PeerIndex, tag: i32, comm: &Arc<Comm>) -> Result<()> {
+unsafe fn send_slowly(
+    mode: Mode,
+    buffer: *const c_void,
+    count: i64,
+    kind: &Type,
+    peer: PeerIndex,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
     let lane = world::lane()?;
-    let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+    let source = crate::datatypes::source(&kind.datatype, buffer, count);
     // SAFETY: promised by the caller.
-    let id = lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
+    let id =
+        lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
     lane.nudge();
     let completion = lane.wait_for(|state| state.engine.take(id));
     completed(comm, &completion).map(|_| ())
@@ -152,12 +187,19 @@ pub(crate) fn completed(comm: &Arc<Comm>, completion: &Completion) -> Result<Sta
     if completion.truncated || completion.lost {
         return failed(comm, completion);
     }
-    Ok(Status { source: completion.source_rank as i32, tag: completion.tag, error: 0, bytes: completion.bytes as i64, cancelled: false })
+    Ok(Status {
+        source: completion.source_rank as i32,
+        tag: completion.tag,
+        error: 0,
+        bytes: completion.bytes as i64,
+        cancelled: false,
+    })
 }
 
 #[cold]
 fn failed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
-    let error = crate::request_table::failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
+    let error =
+        crate::request_table::failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
     Err(error.with_object(comm.handle()))
 }
 
@@ -192,20 +234,35 @@ pub unsafe fn rsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32,
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype`.
-pub unsafe fn recv(buf: *mut c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Status> {
+pub unsafe fn recv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Status> {
     let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
     let lane = world::lane()?;
-    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    let target = crate::datatypes::target(&kind.datatype, buf, count);
     // SAFETY: the program lends `count` elements at `buf` until this call returns.
     let id = lane.with(|state| unsafe { state.engine.irecv(peer, comm.context(), tag, target) });
     let completion = lane.wait_for(|state| state.engine.take(id));
     completed(comm, &completion)
 }
 
-unsafe fn isend_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+unsafe fn isend_as(
+    mode: Mode,
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
@@ -217,7 +274,7 @@ unsafe fn isend_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Hand
         {
             return Ok(COMPLETE);
         }
-        let source = towpath_datatype::source(&kind.datatype, buffer.cast(), count);
+        let source = crate::datatypes::source(&kind.datatype, buffer, count);
         // SAFETY: as above, until the request is complete.
         let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) };
         state.requests.add(Work::Send(id), comm.handle(), None)
@@ -230,7 +287,14 @@ unsafe fn isend_as(mode: Mode, buffer: *const c_void, count: i64, datatype: Hand
 ///
 /// # Safety
 /// `buf` must hold `count` elements of `datatype` and be left alone until the request is complete.
-pub unsafe fn isend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn isend(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     // SAFETY: promised by the caller.
     unsafe { isend_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
 }
@@ -239,7 +303,14 @@ pub unsafe fn isend(buf: *const c_void, count: i64, datatype: Handle, dest: i32,
 ///
 /// # Safety
 /// As [`isend`].
-pub unsafe fn issend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn issend(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     // SAFETY: promised by the caller.
     unsafe { isend_as(Mode::Synchronous, buf, count, datatype, dest, tag, comm) }
 }
@@ -248,7 +319,14 @@ pub unsafe fn issend(buf: *const c_void, count: i64, datatype: Handle, dest: i32
 ///
 /// # Safety
 /// As [`isend`].
-pub unsafe fn irsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn irsend(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     // SAFETY: promised by the caller.
     unsafe { isend_as(Mode::Ready, buf, count, datatype, dest, tag, comm) }
 }
@@ -257,12 +335,19 @@ pub unsafe fn irsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
-pub unsafe fn irecv(buf: *mut c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn irecv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
     if nobody {
         return Ok(COMPLETE_RECEIVE);
     }
-    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    let target = crate::datatypes::target(&kind.datatype, buf, count);
     world::lane()?.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };

@@ -131,7 +131,11 @@ impl Requests {
             {
                 Ok(index)
             }
-            _ => fail!(ERR_REQUEST, "argument request ({:#x}) is no request: it was never made, or is complete and freed", request.0),
+            _ => fail!(
+                ERR_REQUEST,
+                "argument request ({:#x}) is no request: it was never made, or is complete and freed",
+                request.0
+            ),
         }
     }
 
@@ -237,7 +241,9 @@ impl State {
         }
         let status = match self.requests.work(request)? {
             Work::Generalized(operation) => return Ok(Ended::Ask(operation.clone())),
-            Work::Receive(id) | Work::Both(_, id) => self.engine.peek(*id).map_or(Status::EMPTY, |completion| status_of(&completion)),
+            Work::Receive(id) | Work::Both(_, id) => {
+                self.engine.peek(*id).map_or(Status::EMPTY, |completion| status_of(&completion))
+            }
             Work::Send(id) => {
                 let cancelled = self.engine.peek(*id).is_some_and(|completion| completion.cancelled);
                 Status { cancelled, ..Status::EMPTY }

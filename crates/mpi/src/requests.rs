@@ -397,7 +397,12 @@ pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Resul
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn request_get_status_some(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+pub unsafe fn request_get_status_some(
+    count: i32,
+    requests: HandleArray,
+    indices: IntegersMut,
+    statuses: StatusArray,
+) -> Result<i32> {
     let count = checked(count, requests)?;
     let lane = world::lane()?;
     lane.poll_for_test();

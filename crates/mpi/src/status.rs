@@ -1,5 +1,7 @@
 //! What the program asks of and writes into statuses (MPI 5.0, sections 3.2.5, 5.1.11 and 13.3).
 
+use towpath_datatype::Datatype;
+
 use crate::constants::UNDEFINED;
 use crate::datatypes::lookup;
 use crate::error::{Result, fail};
@@ -19,7 +21,7 @@ pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {
 /// MPI_Get_elements: basic elements.
 pub fn get_elements(status: Status, datatype: Handle) -> Result<i64> {
     let kind = lookup(datatype, "datatype")?;
-    Ok(kind.datatype.elements(status.bytes).unwrap_or(i64::from(UNDEFINED)))
+    Ok(kind.datatype.elements_in(status.bytes).unwrap_or(i64::from(UNDEFINED)))
 }
 
 /// MPI_Test_cancelled.
@@ -60,13 +62,29 @@ pub fn status_set_cancelled(status: &mut Status, flag: bool) -> Result<()> {
     Ok(())
 }
 
+/// Bytes that so many basic elements take; `None` beyond 63 bits.
+fn bytes_of(datatype: &Datatype, count: i64) -> Option<i64> {
+    let elements = datatype.elements();
+    if elements == 0 {
+        return Some(0);
+    }
+    let mut rest = count % elements;
+    let mut bytes = datatype.size().checked_mul(count / elements)?;
+    datatype.for_each_run(1, &mut |basic, length| {
+        let taken = rest.min(length);
+        bytes += taken * basic.size() as i64;
+        rest -= taken;
+    });
+    Some(bytes)
+}
+
 /// MPI_Status_set_elements.
 pub fn status_set_elements(status: &mut Status, datatype: Handle, count: i64) -> Result<()> {
     let kind = lookup(datatype, "datatype")?;
     if count < 0 {
         fail!(ERR_COUNT, "argument count is {count}; it must not be negative");
     }
-    match kind.datatype.bytes_of_elements(count) {
+    match bytes_of(&kind.datatype, count) {
         Some(bytes) => {
             status.bytes = bytes;
             Ok(())

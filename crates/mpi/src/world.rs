@@ -355,7 +355,11 @@ fn build(thread_level: i32) -> Result<World> {
     let mut launcher = towpath_launch::client::connect().map_err(failed_start)?;
     let job = launcher.job().clone();
     if job.hosts() > 1 {
-        fail!(ERR_OTHER, "MPI cannot start: the job spans {} hosts, and this version of Towpath runs on one", job.hosts());
+        fail!(
+            ERR_OTHER,
+            "MPI cannot start: the job spans {} hosts, and this version of Towpath runs on one",
+            job.hosts()
+        );
     }
     let file = launcher.segment().map_err(failed_start)?;
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);

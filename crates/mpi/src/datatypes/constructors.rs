@@ -5,7 +5,6 @@ use std::sync::Arc;
 use towpath_datatype::{Datatype, Form};
 
 use super::{Type, insert, lookup};
-use crate::constants::*;
 use crate::error::{Result, fail};
 use crate::face::{Handle, HandleArray, Integers};
 
@@ -53,7 +52,12 @@ pub fn type_create_hvector(count: i64, blocklength: i64, stride: i64, oldtype: H
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn type_indexed(count: i64, array_of_blocklengths: Integers, array_of_displacements: Integers, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_indexed(
+    count: i64,
+    array_of_blocklengths: Integers,
+    array_of_displacements: Integers,
+    oldtype: Handle,
+) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
     let form = form(&[&lengths[..], &displacements[..]].concat());
@@ -64,7 +68,12 @@ pub unsafe fn type_indexed(count: i64, array_of_blocklengths: Integers, array_of
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn type_create_hindexed(count: i64, array_of_blocklengths: Integers, array_of_displacements: Integers, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_create_hindexed(
+    count: i64,
+    array_of_blocklengths: Integers,
+    array_of_displacements: Integers,
+    oldtype: Handle,
+) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
     made(Datatype::hindexed(&lengths, &displacements, &old(oldtype)?.datatype, form(&lengths))?)
@@ -74,7 +83,12 @@ pub unsafe fn type_create_hindexed(count: i64, array_of_blocklengths: Integers, 
 ///
 /// # Safety
 /// The array must have `count` elements.
-pub unsafe fn type_create_indexed_block(count: i64, blocklength: i64, array_of_displacements: Integers, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_create_indexed_block(
+    count: i64,
+    blocklength: i64,
+    array_of_displacements: Integers,
+    oldtype: Handle,
+) -> Result<Handle> {
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
     let form = form(&[&displacements[..], &[blocklength]].concat());
     made(Datatype::indexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form)?)
@@ -84,7 +98,12 @@ pub unsafe fn type_create_indexed_block(count: i64, blocklength: i64, array_of_d
 ///
 /// # Safety
 /// The array must have `count` elements.
-pub unsafe fn type_create_hindexed_block(count: i64, blocklength: i64, array_of_displacements: Integers, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_create_hindexed_block(
+    count: i64,
+    blocklength: i64,
+    array_of_displacements: Integers,
+    oldtype: Handle,
+) -> Result<Handle> {
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
     made(Datatype::hindexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form(&[blocklength]))?)
 }
@@ -93,7 +112,12 @@ pub unsafe fn type_create_hindexed_block(count: i64, blocklength: i64, array_of_
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn type_create_struct(count: i64, array_of_blocklengths: Integers, array_of_displacements: Integers, array_of_types: HandleArray) -> Result<Handle> {
+pub unsafe fn type_create_struct(
+    count: i64,
+    array_of_blocklengths: Integers,
+    array_of_displacements: Integers,
+    array_of_types: HandleArray,
+) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
     if count > 0 && array_of_types.is_null() {
@@ -110,20 +134,37 @@ pub unsafe fn type_create_struct(count: i64, array_of_blocklengths: Integers, ar
 ///
 /// # Safety
 /// The arrays must have `ndims` elements.
-pub unsafe fn type_create_subarray(ndims: i32, array_of_sizes: Integers, array_of_subsizes: Integers, array_of_starts: Integers, order: i32, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_create_subarray(
+    ndims: i32,
+    array_of_sizes: Integers,
+    array_of_subsizes: Integers,
+    array_of_starts: Integers,
+    order: i32,
+    oldtype: Handle,
+) -> Result<Handle> {
     let ndims = i64::from(ndims);
     let sizes = list(array_of_sizes, ndims, "array_of_sizes")?;
     let subsizes = list(array_of_subsizes, ndims, "array_of_subsizes")?;
     let starts = list(array_of_starts, ndims, "array_of_starts")?;
     let form = form(&[&sizes[..], &subsizes[..], &starts[..]].concat());
-    made(Datatype::subarray(&sizes, &subsizes, &starts, order, &old(oldtype)?.datatype, form)?)
+    made(Datatype::subarray(&sizes, &subsizes, &starts, i64::from(order), &old(oldtype)?.datatype, form)?)
 }
 
 /// MPI_Type_create_darray.
 ///
 /// # Safety
 /// The arrays must have `ndims` elements.
-pub unsafe fn type_create_darray(size: i32, rank: i32, ndims: i32, array_of_gsizes: Integers, array_of_distribs: Integers, array_of_dargs: Integers, array_of_psizes: Integers, order: i32, oldtype: Handle) -> Result<Handle> {
+pub unsafe fn type_create_darray(
+    size: i32,
+    rank: i32,
+    ndims: i32,
+    array_of_gsizes: Integers,
+    array_of_distribs: Integers,
+    array_of_dargs: Integers,
+    array_of_psizes: Integers,
+    order: i32,
+    oldtype: Handle,
+) -> Result<Handle> {
     let ndims = i64::from(ndims);
     let arguments = towpath_datatype::Darray {
         size: i64::from(size),
@@ -157,7 +198,10 @@ pub fn type_dup(oldtype: Handle) -> Result<Handle> {
 /// The handle of a predefined type made from parameters: the same parameters always give the same handle.
 fn shared(datatype: Datatype) -> Result<Handle> {
     let mut made = crate::world::OBJECTS.parameterized.lock().unwrap();
-    if let Some((_, handle)) = made.iter().find(|(known, _)| known.contents().integers == datatype.contents().integers && known.contents().combiner == datatype.contents().combiner) {
+    if let Some((_, handle)) = made.iter().find(|(known, _)| {
+        known.contents().integers == datatype.contents().integers
+            && known.contents().combiner == datatype.contents().combiner
+    }) {
         return Ok(*handle);
     }
     let handle = insert(Type::new(datatype.clone(), true))?;

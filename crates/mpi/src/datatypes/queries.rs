@@ -113,7 +113,17 @@ fn component(datatype: towpath_datatype::Datatype) -> Result<Handle> {
 ///
 /// # Safety
 /// The arrays must have the sizes that the maxima say.
-pub unsafe fn type_get_contents(datatype: Handle, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64, array_of_integers: IntegersMut, array_of_addresses: IntegersMut, array_of_large_counts: IntegersMut, array_of_datatypes: HandleArray) -> Result<()> {
+pub unsafe fn type_get_contents(
+    datatype: Handle,
+    max_integers: i64,
+    max_addresses: i64,
+    max_large_counts: i64,
+    max_datatypes: i64,
+    array_of_integers: IntegersMut,
+    array_of_addresses: IntegersMut,
+    array_of_large_counts: IntegersMut,
+    array_of_datatypes: HandleArray,
+) -> Result<()> {
     let found = lookup(datatype, "datatype")?;
     let contents = found.datatype.contents();
     if contents.combiner == towpath_datatype::Combiner::Named {
@@ -130,7 +140,11 @@ pub unsafe fn type_get_contents(datatype: Handle, max_integers: i64, max_address
             fail!(ERR_ARG, "argument {argument} is {room}, but {length} are needed (see MPI_Type_get_envelope)");
         }
     }
-    for (values, array) in [(&contents.integers, array_of_integers), (&contents.addresses, array_of_addresses), (&contents.counts, array_of_large_counts)] {
+    for (values, array) in [
+        (&contents.integers, array_of_integers),
+        (&contents.addresses, array_of_addresses),
+        (&contents.counts, array_of_large_counts),
+    ] {
         for (i, &value) in values.iter().enumerate() {
             // SAFETY: the room was checked.
             unsafe { array.set(i, value) };

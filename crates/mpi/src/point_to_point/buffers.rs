@@ -4,7 +4,6 @@ use std::ffi::c_void;
 
 use super::{Outgoing, outgoing};
 use crate::buffered::{self, Buffer};
-use crate::constants::*;
 use crate::error::{Result, fail};
 use crate::face::{Handle, Status};
 use crate::request_table::{COMPLETE, Work};
@@ -24,7 +23,14 @@ pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32,
 ///
 /// # Safety
 /// As [`bsend`].
-pub unsafe fn ibsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn ibsend(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     // SAFETY: promised by the caller.
     unsafe { bsend(buf, count, datatype, dest, tag, comm) }.map(|()| COMPLETE)
 }

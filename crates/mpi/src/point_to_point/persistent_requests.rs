@@ -9,20 +9,38 @@ use crate::error::Result;
 use crate::face::Handle;
 use crate::persistent::{Message, Start, create, nothing};
 
-fn prepared(buffer: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, start: impl FnOnce(Message) -> Start) -> Result<Handle> {
+fn prepared(
+    buffer: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    start: impl FnOnce(Message) -> Start,
+) -> Result<Handle> {
     let Outgoing { comm: object, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
     if peer.is_none() {
         return create(nothing(false), comm);
     }
     let datatype = kind.datatype.clone();
-    create(start(Message { comm: object.clone(), buffer: buffer.cast_mut(), count, datatype, peer, tag: Some(tag) }), comm)
+    create(
+        start(Message { comm: object.clone(), buffer: buffer.cast_mut(), count, datatype, peer, tag: Some(tag) }),
+        comm,
+    )
 }
 
 /// MPI_Send_init.
 ///
 /// # Safety
 /// `buf` must hold `count` elements of `datatype` whenever the request is active.
-pub unsafe fn send_init(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn send_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Standard))
 }
 
@@ -30,7 +48,14 @@ pub unsafe fn send_init(buf: *const c_void, count: i64, datatype: Handle, dest: 
 ///
 /// # Safety
 /// As [`send_init`].
-pub unsafe fn ssend_init(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn ssend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Synchronous))
 }
 
@@ -38,7 +63,14 @@ pub unsafe fn ssend_init(buf: *const c_void, count: i64, datatype: Handle, dest:
 ///
 /// # Safety
 /// As [`send_init`].
-pub unsafe fn rsend_init(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn rsend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     prepared(buf, count, datatype, dest, tag, comm, |message| Start::Send(message, Mode::Ready))
 }
 
@@ -46,7 +78,14 @@ pub unsafe fn rsend_init(buf: *const c_void, count: i64, datatype: Handle, dest:
 ///
 /// # Safety
 /// As [`send_init`].
-pub unsafe fn bsend_init(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn bsend_init(
+    buf: *const c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     prepared(buf, count, datatype, dest, tag, comm, Start::Buffered)
 }
 
@@ -54,7 +93,14 @@ pub unsafe fn bsend_init(buf: *const c_void, count: i64, datatype: Handle, dest:
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype` whenever the request is active.
-pub unsafe fn recv_init(buf: *mut c_void, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn recv_init(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     let Incoming { comm: object, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
     if nobody {
         return create(nothing(true), comm);

@@ -86,7 +86,9 @@ fn take(message: &mut Handle) -> Result<std::sync::Arc<Matched>> {
             *message = MESSAGE_NULL;
             Ok(found)
         }
-        None if *message == MESSAGE_NULL => fail!(ERR_REQUEST, "argument message is MPI_MESSAGE_NULL; probe for a message first"),
+        None if *message == MESSAGE_NULL => {
+            fail!(ERR_REQUEST, "argument message is MPI_MESSAGE_NULL; probe for a message first")
+        }
         None => fail!(ERR_REQUEST, "argument message ({:#x}) is no message, or was received already", message.0),
     }
 }
@@ -104,9 +106,10 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     }
     let found = take(message)?;
     let lane = world::lane()?;
-    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    let target = crate::datatypes::target(&kind.datatype, buf, count);
     // SAFETY: the program lends `count` elements at `buf` until this call returns.
-    let id = lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
+    let id =
+        lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
     let completion = lane.wait_for(|state| state.engine.take(id));
     completed(world::comm(found.comm)?, &completion)
 }
@@ -115,7 +118,13 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
-pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle, request: &mut Handle) -> Result<()> {
+pub unsafe fn imrecv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    message: &mut Handle,
+    request: &mut Handle,
+) -> Result<()> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buf, count, kind)?;
     if *message == MESSAGE_NO_PROC {
@@ -124,7 +133,7 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
         return Ok(());
     }
     let found = take(message)?;
-    let target = towpath_datatype::target(&kind.datatype, buf.cast(), count);
+    let target = crate::datatypes::target(&kind.datatype, buf, count);
     *request = world::lane()?.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");

@@ -12,12 +12,20 @@ use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
 use crate::world;
 
 /// Starts both halves; the send takes its bytes from `source`.
-unsafe fn begin(out: &Outgoing, source: Source, sendtag: i32, into: &Incoming, buffer: *mut c_void, count: i64) -> Result<Work> {
-    let target = towpath_datatype::target(&into.kind.datatype, buffer.cast(), count);
+unsafe fn begin(
+    out: &Outgoing,
+    source: Source,
+    sendtag: i32,
+    into: &Incoming,
+    buffer: *mut c_void,
+    count: i64,
+) -> Result<Work> {
+    let target = crate::datatypes::target(&into.kind.datatype, buffer, count);
     let lane = world::lane()?;
     let work = lane.with(|state| {
         // SAFETY: the program lends both buffers until the operation is complete.
-        let receive = (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
+        let receive =
+            (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
         // SAFETY: as above.
         let send = out.peer.map(|peer| unsafe {
             state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
@@ -54,10 +62,22 @@ fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Result<Status
 ///
 /// # Safety
 /// The buffers must hold their elements and not overlap.
-pub unsafe fn sendrecv(sendbuf: *const c_void, sendcount: i64, sendtype: Handle, dest: i32, sendtag: i32, recvbuf: *mut c_void, recvcount: i64, recvtype: Handle, source: i32, recvtag: i32, comm: Handle) -> Result<Status> {
+pub unsafe fn sendrecv(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Handle,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Handle,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+) -> Result<Status> {
     let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
     let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
-    let bytes = towpath_datatype::source(&out.kind.datatype, sendbuf.cast(), sendcount);
+    let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     // SAFETY: promised by the caller, and waited for here.
     let work = unsafe { begin(&out, bytes, sendtag, &into, recvbuf, recvcount) }?;
     finish(work, out.comm)
@@ -75,7 +95,16 @@ fn copied(kind: &crate::datatypes::Type, buffer: *const c_void, count: i64) -> V
 ///
 /// # Safety
 /// `buf` must hold `count` elements of `datatype`.
-pub unsafe fn sendrecv_replace(buf: *mut c_void, count: i64, datatype: Handle, dest: i32, sendtag: i32, source: i32, recvtag: i32, comm: Handle) -> Result<Status> {
+pub unsafe fn sendrecv_replace(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+) -> Result<Status> {
     let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(buf, count, datatype, source, recvtag, comm)?;
     let copy = copied(out.kind, buf, count);
@@ -99,10 +128,22 @@ fn request_for(work: Work, comm: Handle, keep: Option<Vec<u8>>) -> Result<Handle
 ///
 /// # Safety
 /// As [`sendrecv`], until the request is complete.
-pub unsafe fn isendrecv(sendbuf: *const c_void, sendcount: i64, sendtype: Handle, dest: i32, sendtag: i32, recvbuf: *mut c_void, recvcount: i64, recvtype: Handle, source: i32, recvtag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn isendrecv(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Handle,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Handle,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
     let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
-    let bytes = towpath_datatype::source(&out.kind.datatype, sendbuf.cast(), sendcount);
+    let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     // SAFETY: promised by the caller.
     let work = unsafe { begin(&out, bytes, sendtag, &into, recvbuf, recvcount) }?;
     request_for(work, comm, None)
@@ -112,7 +153,16 @@ pub unsafe fn isendrecv(sendbuf: *const c_void, sendcount: i64, sendtype: Handle
 ///
 /// # Safety
 /// As [`sendrecv_replace`], until the request is complete.
-pub unsafe fn isendrecv_replace(buf: *mut c_void, count: i64, datatype: Handle, dest: i32, sendtag: i32, source: i32, recvtag: i32, comm: Handle) -> Result<Handle> {
+pub unsafe fn isendrecv_replace(
+    buf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+) -> Result<Handle> {
     let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(buf, count, datatype, source, recvtag, comm)?;
     let copy = copied(out.kind, buf, count);
@@ -121,4 +171,3 @@ pub unsafe fn isendrecv_replace(buf: *mut c_void, count: i64, datatype: Handle, 
     let work = unsafe { begin(&out, bytes, sendtag, &into, buf, count) }?;
     request_for(work, comm, Some(copy))
 }
-

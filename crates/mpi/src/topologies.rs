@@ -1,0 +1,69 @@
+//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in `topologies/graphs`.
+
+mod cartesian;
+mod graphs;
+
+pub use cartesian::*;
+pub use graphs::*;
+
+use std::sync::Arc;
+
+use towpath_base::ids::ContextId;
+
+use crate::comm::Comm;
+use crate::communicators::{insert, no_intercomm};
+use crate::constants::*;
+use crate::error::{Result, fail};
+use crate::face::{Handle, Integers};
+use crate::group::Group;
+use crate::internal;
+use crate::topology::Topology;
+use crate::world;
+
+/// MPI_Topo_test.
+pub fn topo_test(comm: Handle) -> Result<i32> {
+    Ok(match world::comm(comm)?.topology.as_deref() {
+        None => UNDEFINED,
+        Some(Topology::Cartesian { .. }) => CART,
+        Some(Topology::Graph { .. }) => GRAPH,
+        Some(Topology::Distributed { .. }) => DIST_GRAPH,
+    })
+}
+
+/// A count argument that must not be negative.
+fn size_of(value: i32, argument: &str) -> Result<usize> {
+    match usize::try_from(value) {
+        Ok(size) => Ok(size),
+        Err(_) => fail!(ERR_ARG, "argument {argument} is {value}; it must not be negative"),
+    }
+}
+
+/// Reads an int array argument.
+fn ints(array: Integers, count: usize, argument: &str) -> Result<Vec<i32>> {
+    if count > 0 && array.is_null() {
+        fail!(ERR_ARG, "argument {argument} is NULL, but {count} elements are needed");
+    }
+    // SAFETY: the program's array has `count` elements.
+    Ok((0..count).map(|i| unsafe { array.get(i) } as i32).collect())
+}
+
+/// Makes a communicator of the first `size` processes of `parent` with a topology; the others get MPI_COMM_NULL.
+/// Ranks stay as they are: on one host without binding all distances are equal, so there is nothing to reorder.
+fn with_topology(parent: &Arc<Comm>, size: usize, topology: impl FnOnce(usize) -> Topology) -> Result<Handle> {
+    let (team, sequence) = internal::team_of(parent);
+    let mut word = [world::new_context().0];
+    internal::broadcast(&team, sequence, 0, &mut word)?;
+    if parent.rank >= size {
+        return Ok(COMM_NULL);
+    }
+    let group = Arc::new(Group::new(parent.group.peers[..size].to_vec(), world::me()));
+    let comm = Comm::new(ContextId(word[0]), group, None, parent.errhandler());
+    let topology = Arc::new(topology(parent.rank));
+    insert(comm.with_topology(Some(topology)))
+}
+
+fn intracomm(comm: Handle, what: &str) -> Result<Arc<Comm>> {
+    let comm = world::comm(comm)?.clone();
+    no_intercomm(&comm, what)?;
+    Ok(comm)
+}

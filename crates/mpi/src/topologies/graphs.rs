@@ -1,0 +1,334 @@
+//! Graphs and distributed graphs (MPI 5.0, sections 8.5.3, 8.5.4 and their queries).
+
+use std::sync::Arc;
+
+use super::{intracomm, ints, size_of, with_topology};
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::error::{Result, fail};
+use crate::face::{Handle, Integers, IntegersMut};
+use crate::info;
+use crate::internal;
+use crate::topology::Topology;
+use crate::world;
+
+/// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY as the standard numbers them.
+const UNWEIGHTED_ADDRESS: usize = 10;
+const EMPTY_ADDRESS: usize = 11;
+
+/// A checked graph argument.
+fn graph(nnodes: i32, indx: Integers, edges: Integers, processes: usize) -> Result<(Vec<i32>, Vec<i32>)> {
+    let nodes = size_of(nnodes, "nnodes")?;
+    if nodes > processes {
+        fail!(ERR_ARG, "argument nnodes is {nnodes}, but the communicator has {processes} processes");
+    }
+    let index = ints(indx, nodes, "index")?;
+    let mut before = 0;
+    for (i, &end) in index.iter().enumerate() {
+        if end < before {
+            fail!(ERR_ARG, "index[{i}] is {end}, less than the {before} before it");
+        }
+        before = end;
+    }
+    let edges = ints(edges, before as usize, "edges")?;
+    if let Some(i) = edges.iter().position(|edge| !(0..nnodes).contains(edge)) {
+        fail!(ERR_ARG, "edges[{i}] is {}, but the graph has nodes 0 to {}", edges[i], nnodes - 1);
+    }
+    Ok((index, edges))
+}
+
+/// MPI_Graph_create.
+///
+/// # Safety
+/// `indx` must have `nnodes` elements, `edges` as many as its last element says.
+pub unsafe fn graph_create(
+    comm_old: Handle,
+    nnodes: i32,
+    indx: Integers,
+    edges: Integers,
+    _reorder: bool,
+) -> Result<Handle> {
+    let parent = intracomm(comm_old, "MPI_Graph_create")?;
+    let (index, edges) = graph(nnodes, indx, edges, parent.group.size())?;
+    with_topology(&parent, index.len(), |_| Topology::Graph { index, edges })
+}
+
+/// MPI_Graph_map: ranks stay as they are.
+///
+/// # Safety
+/// As [`graph_create`].
+pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Integers) -> Result<i32> {
+    let comm = intracomm(comm, "MPI_Graph_map")?;
+    let (index, _) = graph(nnodes, indx, edges, comm.group.size())?;
+    Ok(if comm.rank < index.len() { comm.rank as i32 } else { UNDEFINED })
+}
+
+fn lists(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<i32>)> {
+    let comm = world::comm(comm)?.clone();
+    match comm.topology.as_deref() {
+        Some(Topology::Graph { index, edges }) => {
+            let (index, edges) = (index.clone(), edges.clone());
+            Ok((comm, index, edges))
+        }
+        _ => fail!(ERR_TOPOLOGY, "argument comm has no graph topology; make one with MPI_Graph_create"),
+    }
+}
+
+/// MPI_Graphdims_get: nodes and edges.
+pub fn graphdims_get(comm: Handle) -> Result<(i32, i32)> {
+    let (_, index, edges) = lists(comm)?;
+    Ok((index.len() as i32, edges.len() as i32))
+}
+
+/// Writes as many values as there are and fit.
+///
+/// # Safety
+/// `array` must have `most` elements.
+unsafe fn write(array: IntegersMut, values: &[i32], most: i32, argument: &str) -> Result<()> {
+    let most = size_of(most, argument)?;
+    if most > 0 && !values.is_empty() && array.is_null() {
+        fail!(ERR_ARG, "an output array is NULL, but {argument} is {most}");
+    }
+    for (i, &value) in values.iter().take(most).enumerate() {
+        // SAFETY: `i` is below `most`.
+        unsafe { array.set(i, i64::from(value)) };
+    }
+    Ok(())
+}
+
+/// MPI_Graph_get.
+///
+/// # Safety
+/// The arrays must have as many elements as the maxima say.
+pub unsafe fn graph_get(
+    comm: Handle,
+    maxindex: i32,
+    maxedges: i32,
+    indx: IntegersMut,
+    edges: IntegersMut,
+) -> Result<()> {
+    let (_, index, list) = lists(comm)?;
+    // SAFETY: promised by the caller.
+    unsafe {
+        write(indx, &index, maxindex, "maxindex")?;
+        write(edges, &list, maxedges, "maxedges")
+    }
+}
+
+fn neighbours_of(comm: Handle, rank: i32) -> Result<Vec<i32>> {
+    let (comm, ..) = lists(comm)?;
+    let Some(rank) = usize::try_from(rank).ok().filter(|&rank| rank < comm.group.size()) else {
+        fail!(ERR_RANK, "argument rank is {rank}, but the communicator has ranks 0 to {}", comm.group.size() - 1);
+    };
+    Ok(comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.neighbours(rank).0))
+}
+
+/// MPI_Graph_neighbors_count.
+pub fn graph_neighbors_count(comm: Handle, rank: i32) -> Result<i32> {
+    Ok(neighbours_of(comm, rank)?.len() as i32)
+}
+
+/// MPI_Graph_neighbors.
+///
+/// # Safety
+/// `neighbors` must have `maxneighbors` elements.
+pub unsafe fn graph_neighbors(comm: Handle, rank: i32, maxneighbors: i32, neighbors: IntegersMut) -> Result<()> {
+    // SAFETY: promised by the caller.
+    unsafe { write(neighbors, &neighbours_of(comm, rank)?, maxneighbors, "maxneighbors") }
+}
+
+/// Weights of edges: `None` for MPI_UNWEIGHTED.
+fn weights(array: Integers, count: usize, argument: &str) -> Result<Option<Vec<i32>>> {
+    if array.address() == UNWEIGHTED_ADDRESS {
+        return Ok(None);
+    }
+    if array.address() == EMPTY_ADDRESS || count == 0 {
+        if count > 0 {
+            fail!(ERR_ARG, "argument {argument} is MPI_WEIGHTS_EMPTY, but there are {count} edges");
+        }
+        return Ok(Some(Vec::new()));
+    }
+    let values = ints(array, count, argument)?;
+    match values.iter().position(|&weight| weight < 0) {
+        Some(i) => fail!(ERR_ARG, "{argument}[{i}] is {}; weights must not be negative", values[i]),
+        None => Ok(Some(values)),
+    }
+}
+
+fn check_ranks(ranks: &[i32], size: usize, argument: &str) -> Result<()> {
+    match ranks.iter().position(|&rank| rank != PROC_NULL && !(0..size as i64).contains(&i64::from(rank))) {
+        Some(i) => fail!(ERR_RANK, "{argument}[{i}] is {}, but the communicator has ranks 0 to {}", ranks[i], size - 1),
+        None => Ok(()),
+    }
+}
+
+/// MPI_Dist_graph_create_adjacent.
+///
+/// # Safety
+/// The arrays must have as many elements as the degrees say.
+pub unsafe fn dist_graph_create_adjacent(
+    comm_old: Handle,
+    indegree: i32,
+    sources: Integers,
+    sourceweights: Integers,
+    outdegree: i32,
+    destinations: Integers,
+    destweights: Integers,
+    info: Handle,
+    _reorder: bool,
+) -> Result<Handle> {
+    let parent = intracomm(comm_old, "MPI_Dist_graph_create_adjacent")?;
+    info::pairs(info)?;
+    let (inward, outward) = (size_of(indegree, "indegree")?, size_of(outdegree, "outdegree")?);
+    let sources = ints(sources, inward, "sources")?;
+    let destinations = ints(destinations, outward, "destinations")?;
+    check_ranks(&sources, parent.group.size(), "sources")?;
+    check_ranks(&destinations, parent.group.size(), "destinations")?;
+    let source_weights = weights(sourceweights, inward, "sourceweights")?;
+    let destination_weights = weights(destweights, outward, "destweights")?;
+    let weighted = source_weights.is_some() && destination_weights.is_some();
+    with_topology(&parent, parent.group.size(), |_| Topology::Distributed {
+        sources,
+        source_weights: source_weights.unwrap_or_default(),
+        destinations,
+        destination_weights: destination_weights.unwrap_or_default(),
+        weighted,
+    })
+}
+
+/// One edge as it travels to both of its ends.
+struct Edge {
+    from: i32,
+    to: i32,
+    weight: i32,
+}
+
+/// The edges that this process gives to MPI_Dist_graph_create.
+fn given_edges(
+    size: usize,
+    n: i32,
+    sources: Integers,
+    degrees: Integers,
+    destinations: Integers,
+    weights_given: Integers,
+) -> Result<(Vec<Edge>, bool)> {
+    let n = size_of(n, "n")?;
+    let sources = ints(sources, n, "sources")?;
+    let degrees = ints(degrees, n, "degrees")?;
+    check_ranks(&sources, size, "sources")?;
+    if let Some(i) = degrees.iter().position(|&degree| degree < 0) {
+        fail!(ERR_ARG, "degrees[{i}] is {}; it must not be negative", degrees[i]);
+    }
+    let total = degrees.iter().map(|&degree| degree as usize).sum();
+    let destinations = ints(destinations, total, "destinations")?;
+    check_ranks(&destinations, size, "destinations")?;
+    let given = weights(weights_given, total, "weights")?;
+    let from = sources.iter().zip(&degrees).flat_map(|(&source, &degree)| std::iter::repeat_n(source, degree as usize));
+    let weight = |i: usize| given.as_ref().map_or(1, |given| given[i]);
+    let edges =
+        from.zip(&destinations).enumerate().map(|(i, (from, &to))| Edge { from, to, weight: weight(i) }).collect();
+    Ok((edges, given.is_some()))
+}
+
+/// MPI_Dist_graph_create: everybody learns all edges and keeps its own, in the order of the ranks that gave them.
+///
+/// # Safety
+/// The arrays must have as many elements as `n` and the degrees say.
+pub unsafe fn dist_graph_create(
+    comm_old: Handle,
+    n: i32,
+    sources: Integers,
+    degrees: Integers,
+    destinations: Integers,
+    weights: Integers,
+    info: Handle,
+    _reorder: bool,
+) -> Result<Handle> {
+    let parent = intracomm(comm_old, "MPI_Dist_graph_create")?;
+    info::pairs(info)?;
+    let (edges, weighted) = given_edges(parent.group.size(), n, sources, degrees, destinations, weights)?;
+    let all = everybodys_edges(&parent, &edges)?;
+    let me = parent.rank as i32;
+    let inward: Vec<&Edge> = all.iter().filter(|edge| edge.to == me).collect();
+    let outward: Vec<&Edge> = all.iter().filter(|edge| edge.from == me).collect();
+    with_topology(&parent, parent.group.size(), |_| Topology::Distributed {
+        sources: inward.iter().map(|edge| edge.from).collect(),
+        source_weights: inward.iter().map(|edge| edge.weight).collect(),
+        destinations: outward.iter().map(|edge| edge.to).collect(),
+        destination_weights: outward.iter().map(|edge| edge.weight).collect(),
+        weighted,
+    })
+}
+
+/// Gathers the edge lists, padded to the longest, from everybody.
+fn everybodys_edges(parent: &Arc<Comm>, mine: &[Edge]) -> Result<Vec<Edge>> {
+    let (team, sequence) = internal::team_of(parent);
+    let lengths = internal::gather_everywhere(&team, sequence, &[mine.len() as u64])?;
+    let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+    let mut words = vec![0u64; 2 * longest];
+    for (place, edge) in words.chunks_mut(2).zip(mine) {
+        place[0] = u64::from(edge.from as u32) << 32 | u64::from(edge.to as u32);
+        place[1] = u64::from(edge.weight as u32);
+    }
+    if longest == 0 {
+        return Ok(Vec::new());
+    }
+    let (team, sequence) = internal::team_of(parent);
+    let all = internal::gather_everywhere(&team, sequence, &words)?;
+    let edge = |words: &[u64]| Edge { from: (words[0] >> 32) as i32, to: words[0] as i32, weight: words[1] as i32 };
+    let lists = all.chunks(2 * longest).zip(lengths);
+    Ok(lists.flat_map(|(list, length)| list.chunks(2).take(length as usize).map(edge).collect::<Vec<_>>()).collect())
+}
+
+fn distributed(comm: Handle) -> Result<Arc<Topology>> {
+    match &world::comm(comm)?.topology {
+        Some(topology) if matches!(**topology, Topology::Distributed { .. }) => Ok(topology.clone()),
+        _ => {
+            fail!(ERR_TOPOLOGY, "argument comm has no distributed graph topology; make one with MPI_Dist_graph_create")
+        }
+    }
+}
+
+/// MPI_Dist_graph_neighbors_count: in-degree, out-degree and whether there are weights.
+pub fn dist_graph_neighbors_count(comm: Handle) -> Result<(i32, i32, bool)> {
+    let Topology::Distributed { sources, destinations, weighted, .. } = &*distributed(comm)? else {
+        unreachable!("checked");
+    };
+    Ok((sources.len() as i32, destinations.len() as i32, *weighted))
+}
+
+/// MPI_Dist_graph_neighbors.
+///
+/// # Safety
+/// The arrays must have as many elements as the maxima say.
+pub unsafe fn dist_graph_neighbors(
+    comm: Handle,
+    maxindegree: i32,
+    sources: IntegersMut,
+    sourceweights: IntegersMut,
+    maxoutdegree: i32,
+    destinations: IntegersMut,
+    destweights: IntegersMut,
+) -> Result<()> {
+    let topology = distributed(comm)?;
+    let Topology::Distributed { sources: inward, source_weights, destinations: outward, destination_weights, weighted } =
+        &*topology
+    else {
+        unreachable!("checked");
+    };
+    let wanted = |array: &IntegersMut| {
+        *weighted && !array.is_null() && array.address() != UNWEIGHTED_ADDRESS && array.address() != EMPTY_ADDRESS
+    };
+    // SAFETY: promised by the caller.
+    unsafe {
+        write(sources, inward, maxindegree, "maxindegree")?;
+        write(destinations, outward, maxoutdegree, "maxoutdegree")?;
+        if wanted(&sourceweights) {
+            write(sourceweights, source_weights, maxindegree, "maxindegree")?;
+        }
+        if wanted(&destweights) {
+            write(destweights, destination_weights, maxoutdegree, "maxoutdegree")?;
+        }
+    }
+    Ok(())
+}
