@@ -152,7 +152,10 @@ export! {
 
 export! {
     PMPI_Barrier, MPI_Barrier(comm: MPI_Comm) {
-        call(151, Target::Comm(comm_in(comm)), || Err(not_built()))
+        call(151, Target::Comm(comm_in(comm)), || unsafe {
+            towpath_mpi::collectives::barrier(comm_in(comm))?;
+            Ok(())
+        })
     }
 }
 
