@@ -1,10 +1,12 @@
 //! Datatype functions (MPI 5.0, chapter 5). Constructors are in `datatypes/constructors`, packing in `datatypes/packing`.
 
 mod constructors;
+mod external;
 mod packing;
 mod queries;
 
 pub use constructors::*;
+pub use external::*;
 pub use packing::*;
 pub use queries::*;
 

@@ -730,7 +730,7 @@ export! {
     PMPI_Type_hindexed, MPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
         call(135, Target::None, || unsafe {
             require(newtype, "newtype")?;
-            let v_newtype = towpath_mpi::datatypes::type_create_hindexed(count, Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+            let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
             *newtype = datatype_out(v_newtype);
             Ok(())
         })
@@ -741,7 +741,7 @@ export! {
     PMPI_Type_hvector, MPI_Type_hvector(count: c_int, blocklength: c_int, stride: i64, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
         call(136, Target::None, || unsafe {
             require(newtype, "newtype")?;
-            let v_newtype = towpath_mpi::datatypes::type_create_hvector(count, blocklength, i64::from(stride), datatype_in(oldtype))?;
+            let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
             *newtype = datatype_out(v_newtype);
             Ok(())
         })
@@ -763,7 +763,7 @@ export! {
     PMPI_Type_struct, MPI_Type_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) {
         call(138, Target::None, || unsafe {
             require(newtype, "newtype")?;
-            let v_newtype = towpath_mpi::datatypes::type_create_struct(count, Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
+            let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
             *newtype = datatype_out(v_newtype);
             Ok(())
         })

@@ -38,7 +38,15 @@ pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype:
 ///
 /// # Safety
 /// As [`pack`], and `datarep` must be NULL or a NUL-terminated string.
-pub unsafe fn pack_external(datarep: *const c_char, inbuf: *const c_void, incount: i64, datatype: Handle, outbuf: *mut c_void, outsize: i64, position: &mut i64) -> Result<()> {
+pub unsafe fn pack_external(
+    datarep: *const c_char,
+    inbuf: *const c_void,
+    incount: i64,
+    datatype: Handle,
+    outbuf: *mut c_void,
+    outsize: i64,
+    position: &mut i64,
+) -> Result<()> {
     // SAFETY: promised by the caller.
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
@@ -46,7 +54,15 @@ pub unsafe fn pack_external(datarep: *const c_char, inbuf: *const c_void, incoun
     let needed = external32_size(&kind.datatype, incount)?;
     checked(*position, outsize, needed, "outbuf")?;
     // SAFETY: the room was checked; the program lends the elements.
-    unsafe { pack_external32(&kind.datatype, inbuf.cast(), incount, outbuf.cast::<u8>().wrapping_add(*position as usize), needed as usize)? };
+    unsafe {
+        pack_external32(
+            &kind.datatype,
+            inbuf.cast(),
+            incount,
+            outbuf.cast::<u8>().wrapping_add(*position as usize),
+            needed as usize,
+        )?
+    };
     *position += needed;
     Ok(())
 }
@@ -55,7 +71,15 @@ pub unsafe fn pack_external(datarep: *const c_char, inbuf: *const c_void, incoun
 ///
 /// # Safety
 /// As [`unpack`], and `datarep` must be NULL or a NUL-terminated string.
-pub unsafe fn unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: i64, position: &mut i64, outbuf: *mut c_void, outcount: i64, datatype: Handle) -> Result<()> {
+pub unsafe fn unpack_external(
+    datarep: *const c_char,
+    inbuf: *const c_void,
+    insize: i64,
+    position: &mut i64,
+    outbuf: *mut c_void,
+    outcount: i64,
+    datatype: Handle,
+) -> Result<()> {
     // SAFETY: promised by the caller.
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
@@ -63,7 +87,15 @@ pub unsafe fn unpack_external(datarep: *const c_char, inbuf: *const c_void, insi
     let needed = external32_size(&kind.datatype, outcount)?;
     checked(*position, insize, needed, "inbuf")?;
     // SAFETY: the bytes are there; the program lends the elements.
-    unsafe { unpack_external32(&kind.datatype, outbuf.cast(), outcount, inbuf.cast::<u8>().wrapping_add(*position as usize), needed as usize)? };
+    unsafe {
+        unpack_external32(
+            &kind.datatype,
+            outbuf.cast(),
+            outcount,
+            inbuf.cast::<u8>().wrapping_add(*position as usize),
+            needed as usize,
+        )?
+    };
     *position += needed;
     Ok(())
 }

@@ -118,26 +118,18 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
-pub unsafe fn imrecv(
-    buf: *mut c_void,
-    count: i64,
-    datatype: Handle,
-    message: &mut Handle,
-    request: &mut Handle,
-) -> Result<()> {
+pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buf, count, kind)?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
-        *request = COMPLETE_RECEIVE;
-        return Ok(());
+        return Ok(COMPLETE_RECEIVE);
     }
     let found = take(message)?;
     let target = crate::datatypes::target(&kind.datatype, buf, count);
-    *request = world::lane()?.with(|state| {
+    world::lane()?.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
         state.requests.add(Work::Receive(id), found.comm, None)
-    })?;
-    Ok(())
+    })
 }
