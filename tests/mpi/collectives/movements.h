@@ -377,11 +377,9 @@ static void movement_issue_varied(struct movement *m)
     }
 }
 
-/* Brings the buffers to their start and begins the collective; a blocking one is complete afterwards. */
-__attribute__((unused)) static void movement_start(struct movement *m)
+/* Calls the function: begins a collective, or initialises a persistent one that is not yet. */
+static void movement_issue(struct movement *m)
 {
-    area_reset(&m->send);
-    area_reset(&m->receive);
     switch (m->plan.kind) {
     case BARRIER:
     case BCAST:
@@ -395,6 +393,21 @@ __attribute__((unused)) static void movement_start(struct movement *m)
         movement_issue_varied(m);
         break;
     }
+}
+
+/* Initialises a persistent collective; does nothing for the other forms. */
+__attribute__((unused)) static void movement_prepare(struct movement *m)
+{
+    if (m->plan.form == PERSISTENT)
+        movement_issue(m);
+}
+
+/* Brings the buffers to their start and begins the collective; a blocking one is complete afterwards. */
+__attribute__((unused)) static void movement_start(struct movement *m)
+{
+    area_reset(&m->send);
+    area_reset(&m->receive);
+    movement_issue(m);
     if (m->plan.form == PERSISTENT)
         CALL(MPI_Start(&m->request));
 }

@@ -96,14 +96,9 @@ __attribute__((unused)) static struct reduction reduction_new(MPI_Comm comm, con
     return r;
 }
 
-/* Brings the buffers to their start and begins the reduction; a blocking one is complete afterwards. */
-__attribute__((unused)) static void reduction_start(struct reduction *m)
+/* Calls the function: begins a reduction, or initialises a persistent one that is not yet. */
+static void reduction_issue(struct reduction *m)
 {
-    size_t bytes = (size_t)m->total * m->plan.number->size;
-    memcpy(m->send, m->contribution, bytes);
-    memset(m->receive, UNTOUCHED, bytes + MARGIN);
-    if (m->plan.in_place)
-        memcpy(m->receive, m->contribution, bytes);
     const void *out = m->plan.in_place ? MPI_IN_PLACE : m->send;
     /* Where the receive buffer is not significant any address will do. */
     void *in = m->plan.kind == REDUCE && m->rank != m->plan.root ? NULL : m->receive;
@@ -133,6 +128,24 @@ __attribute__((unused)) static void reduction_start(struct reduction *m)
         ISSUE_EITHER(Exscan, exscan, out, in, count, type, op, m->comm);
         break;
     }
+}
+
+/* Initialises a persistent reduction; does nothing for the other forms. */
+__attribute__((unused)) static void reduction_prepare(struct reduction *r)
+{
+    if (r->plan.form == PERSISTENT)
+        reduction_issue(r);
+}
+
+/* Brings the buffers to their start and begins the reduction; a blocking one is complete afterwards. */
+__attribute__((unused)) static void reduction_start(struct reduction *m)
+{
+    size_t bytes = (size_t)m->total * m->plan.number->size;
+    memcpy(m->send, m->contribution, bytes);
+    memset(m->receive, UNTOUCHED, bytes + MARGIN);
+    if (m->plan.in_place)
+        memcpy(m->receive, m->contribution, bytes);
+    reduction_issue(m);
     if (m->plan.form == PERSISTENT)
         CALL(MPI_Start(&m->request));
 }
