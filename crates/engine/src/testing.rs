@@ -183,14 +183,16 @@ impl TestWire {
         } else {
             wanted
         };
-        self.scratch.resize(wanted.max(64), 0);
-        if wanted > 0 {
+        self.scratch.resize(wanted, 0);
+        let mut moved = 0;
+        while moved < wanted {
             // SAFETY: the scratch buffer holds `wanted` bytes; both engines keep their memory alive until told.
             unsafe {
-                let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted) else { return false };
+                let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted - moved) else { break };
                 assert!(filled > 0, "a source ended before its length");
                 let drained = pull.target.drain(self.scratch.as_ptr(), filled);
                 assert_eq!(drained, Step::Done(filled));
+                moved += filled;
             }
         }
         if pull.target.length() > 0 {

@@ -6,6 +6,8 @@ use support::order_model::Model;
 use towpath_base::config;
 use towpath_engine::testing::{Logged, Manners, Network};
 use towpath_engine::{Engine, Limits};
+use towpath_transport::shm::Settings;
+use towpath_transport::{Segment, Wire, Wires};
 
 /// Messages of one run unless the environment says otherwise.
 const MESSAGES: usize = 3000;
@@ -16,8 +18,21 @@ fn messages() -> usize {
 
 fn run(size: usize, manners: Manners, limits: Limits) {
     let network = Network::new(size, manners);
-    let engine = |me| Engine::new(Logged::new(network.wire(me)), limits, size);
-    let mut model = Model::new((0..size).map(engine).collect(), manners.seed);
+    check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed);
+}
+
+/// On the real wires: shared memory between `size` mappings in this process, and the loopback.
+fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let engine = |me| {
+        let segment = Segment::map(&file, size, me).expect("room for the segment");
+        Engine::new(Logged::new(Wires::with_settings(segment, settings)), limits, size)
+    };
+    check((0..size).map(engine).collect(), seed);
+}
+
+fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
+    let mut model = Model::new(engines, seed);
     while model.messages < messages() {
         model.step();
     }
@@ -61,4 +76,18 @@ fn everything_announced_or_only_short_messages_eager() {
         run(3, Manners { seed, ..Manners::PLAIN }, Limits { eager_bytes, unexpected_bytes: 1 << 20 });
     }
     run(3, Manners { seed: 42, copied_limit: 0, ..Manners::ROUGH }, ROOMY);
+}
+
+#[test]
+fn real_wires() {
+    let kinds = [
+        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 },
+        Settings { hot_sends: 0, ring_bytes: 16 * 1024, ring_lines: 64 },
+        Settings { hot_sends: 1, ring_bytes: 16 * 1024, ring_lines: 2 },
+        Settings { hot_sends: 100, ring_bytes: 256 * 1024, ring_lines: 64 },
+    ];
+    for (seed, settings) in (50..).zip(kinds) {
+        run_on_wires(3, seed, settings, ROOMY);
+        run_on_wires(3, seed, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
+    }
 }

@@ -1,0 +1,97 @@
+//! The small-message path for counting its instructions: two engines in one process send 8 bytes to and fro, over the real
+//! shared-memory wire. The instructions of one message are the difference of two runs, divided by the difference of counts:
+//!
+//! ```text
+//! cargo build --release -p towpath-engine --example small_path
+//! valgrind --tool=callgrind target/release/examples/small_path ping 1000
+//! ```
+//!
+//! Modes: `ping` (immediate send, posted receive, as a blocking ping-pong), `eager` (a request on both sides), `unexpected`
+//! (the message is looked for without posting a receive).
+
+use towpath_base::ids::{ContextId, PeerIndex};
+use towpath_base::transfer::{Source, Target};
+use towpath_engine::{Engine, Limits, Mode};
+use towpath_transport::shm::Settings;
+use towpath_transport::{Segment, Wires};
+
+const CONTEXT: ContextId = ContextId(4);
+
+fn engines() -> [Engine<Wires>; 2] {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let settings = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 };
+    [0, 1].map(|me| {
+        let segment = Segment::map(&file, 2, me).expect("room for the segment");
+        let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 };
+        Engine::new(Wires::with_settings(segment, settings), limits, 2)
+    })
+}
+
+#[inline(never)]
+fn send_now(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool {
+    // SAFETY: eight bytes of a local.
+    unsafe { engine.try_send_now(to, CONTEXT, 1, 0, std::ptr::from_ref(value).cast(), 8) }
+}
+
+#[inline(never)]
+fn send_request(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool {
+    let source = Source::Bytes { pointer: std::ptr::from_ref(value).cast(), length: 8 };
+    // SAFETY: eight bytes of a local that lives until the request is complete.
+    let request = unsafe { engine.isend(to, CONTEXT, 1, 0, source, Mode::Standard) };
+    if engine.take(request).is_none() {
+        engine.free_when_done(request);
+    }
+    true
+}
+
+#[inline(never)]
+fn receive_posted(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
+    let target = Target::Bytes { pointer: std::ptr::from_mut(value).cast(), length: 8 };
+    // SAFETY: eight bytes of a local that lives until the request is complete.
+    let request = unsafe { engine.irecv(Some(from), CONTEXT, Some(1), target) };
+    loop {
+        engine.progress();
+        if let Some(done) = engine.take(request) {
+            assert!(done.bytes == 8);
+            return;
+        }
+        other.progress();
+    }
+}
+
+#[inline(never)]
+fn receive_now(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: PeerIndex, value: &mut u64) {
+    loop {
+        // SAFETY: eight bytes of a local.
+        let done = unsafe { engine.try_receive_now(Some(from), CONTEXT, Some(1), std::ptr::from_mut(value).cast(), 8) };
+        if done.is_some() {
+            return;
+        }
+        if !engine.progress() {
+            other.progress();
+        }
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mode = arguments.next().unwrap_or_else(|| "ping".to_owned());
+    let count: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1000);
+    let [mut a, mut b] = engines();
+    let (one, two) = (PeerIndex(0), PeerIndex(1));
+    let mut got = 0;
+    let send = if mode == "eager" { send_request } else { send_now };
+    let receive = if mode == "unexpected" { receive_now } else { receive_posted };
+    for number in 0..count / 2 {
+        while !send(&mut a, two, &number) {
+            b.progress();
+        }
+        receive(&mut b, &mut a, one, &mut got);
+        assert_eq!(got, number);
+        while !send(&mut b, one, &number) {
+            a.progress();
+        }
+        receive(&mut a, &mut b, two, &mut got);
+    }
+    println!("{mode}: {count} messages");
+}
