@@ -41,6 +41,25 @@ pub(crate) struct State {
     pub(crate) under_way: usize,
 }
 
+/// Copies bytes; one or two words without a call.
+///
+/// # Safety
+/// As [`std::ptr::copy_nonoverlapping`].
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    const WORD: usize = size_of::<u64>();
+    // SAFETY: promised by the caller; both words lie within `length` bytes.
+    unsafe {
+        if length.wrapping_sub(WORD) <= WORD {
+            let last = from.add(length - WORD).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned());
+            to.add(length - WORD).cast::<u64>().write_unaligned(last);
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, length);
+        }
+    }
+}
+
 /// Moves an eager payload into its target; returns the bytes taken and whether some had no room.
 ///
 /// # Safety
@@ -51,7 +70,7 @@ pub(crate) unsafe fn deliver(target: &mut Target, payload: *const u8, length: us
     let taken = length.min(room);
     match target {
         // SAFETY: the caller vouches for both; `taken` is within both.
-        Target::Bytes { pointer, .. } => unsafe { std::ptr::copy_nonoverlapping(payload, *pointer, taken) },
+        Target::Bytes { pointer, .. } => unsafe { copy(payload, *pointer, taken) },
         Target::Unpacker { .. } => {
             // The payload is lent for this call only, so a device that is still busy is waited for.
             // SAFETY: as above.
@@ -90,25 +109,42 @@ impl State {
         let sequence = peer.arrived;
         peer.arrived += 1;
         let envelope = Pattern::message(from, words);
-        let (tag, rank) = (protocol::tag(words), protocol::rank(words));
         let Some(index) = self.posted.take(&envelope) else {
-            // SAFETY: the wire lends `length` bytes behind `payload` during this call.
-            let body = unsafe { Body::copy(payload, length, &mut self.unexpected.buffers) };
+            let (tag, rank) = (protocol::tag(words), protocol::rank(words));
+            let body = Body::Announced(RegionKey([0; 2]));
             let length = length as u64;
-            self.unexpected.add(Message { envelope, from, rank, tag, sequence, length, acknowledge, body });
-            return;
+            return self.keep(Message { envelope, from, rank, tag, sequence, length, acknowledge, body }, payload);
         };
+        peer.consumed += length + MESSAGE_OVERHEAD;
+        let due = peer.consumed > self.limits.unexpected_bytes / 4;
         let slot = self.requests.slot(index);
         if let Work::Posted { target, .. } = &mut slot.work {
-            // SAFETY: as above; the owner of the request keeps its target alive until completion.
+            // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of the request keeps
+            // its target alive until completion.
             let (bytes, truncated) = unsafe { deliver(target, payload, length) };
-            slot.completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
+            let completion = Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
+            slot.completion = Completion { truncated, ..completion };
+            if matches!(target, Target::Bytes { .. }) {
+                self.requests.complete_spent(index);
+            } else {
+                self.requests.complete(index);
+            }
         }
-        self.requests.complete(index);
-        self.consumed(from, length);
+        if due {
+            self.consumed(from, None);
+        }
         if let Some(request) = acknowledge {
             self.acknowledge(from, request);
         }
+    }
+
+    /// Puts an eager message with a copy of its payload into the unexpected queue.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, mut message: Message, payload: *const u8) {
+        // SAFETY: the wire lends the message's bytes behind `payload` during this call.
+        message.body = unsafe { Body::copy(payload, message.length as usize, &mut self.unexpected.buffers) };
+        self.unexpected.add(message);
     }
 
     /// An announced message: pulled into its receive, or into the unexpected queue.
@@ -157,17 +193,21 @@ impl State {
         if let Body::Heap(buffer) = body {
             self.unexpected.buffers.give_back(buffer);
         }
-        self.consumed(from, length);
+        self.consumed(from, Some(length));
         if let Some(request) = acknowledge {
             self.acknowledge(from, request);
         }
     }
 
-    /// Counts the credit of a consumed eager message.
-    #[inline]
-    pub(crate) fn consumed(&mut self, from: PeerIndex, length: usize) {
-        if let Some(bytes) = self.peers.consume(from, length + MESSAGE_OVERHEAD) {
-            self.control(from, protocol::CREDIT, [bytes as u64, 0]);
+    /// Counts the credit of a consumed eager message and gives it back once a batch is together.
+    #[cold]
+    fn consumed(&mut self, from: PeerIndex, length: Option<usize>) {
+        let batch = self.limits.unexpected_bytes / 4;
+        let peer = self.peers.at(from);
+        peer.consumed += length.map_or(0, |length| length + MESSAGE_OVERHEAD);
+        if peer.consumed > batch {
+            let bytes = std::mem::take(&mut peer.consumed) as u64;
+            self.control(from, protocol::CREDIT, [bytes, 0]);
         }
     }
 
@@ -247,6 +287,7 @@ impl Sink for State {
 
     /// Every operation that needs the peer completes as lost; messages of it that are here already can still be received.
     fn lost(&mut self, peer: PeerIndex) {
+        self.peers.any_lost = true;
         let known = self.peers.at(peer);
         known.lost = true;
         known.queue().clear();

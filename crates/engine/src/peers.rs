@@ -52,12 +52,14 @@ pub(crate) struct Peers {
     credit: usize,
     /// Peers with something in their queue.
     pub(crate) backlog: Vec<PeerIndex>,
+    /// Some peer is lost.
+    pub(crate) any_lost: bool,
 }
 
 impl Peers {
     /// A table for `peers` peers, each with this credit to start with.
     pub(crate) fn new(peers: usize, credit: usize) -> Peers {
-        let mut all = Peers { table: Vec::new(), credit, backlog: Vec::new() };
+        let mut all = Peers { table: Vec::new(), credit, backlog: Vec::new(), any_lost: false };
         all.grow(peers);
         all
     }
@@ -79,8 +81,9 @@ impl Peers {
     }
 
     /// Whether the peer is known to be lost.
+    #[inline]
     pub(crate) fn is_lost(&self, peer: PeerIndex) -> bool {
-        self.table.get(peer.slot()).is_some_and(|peer| peer.lost)
+        self.any_lost && self.table.get(peer.slot()).is_some_and(|peer| peer.lost)
     }
 
     /// Puts something at the end of the queue to a peer.
@@ -99,15 +102,6 @@ impl Peers {
         peer.blocked = peer.lost;
         self.backlog.retain(|other| *other != to);
     }
-
-    /// Counts consumed eager bytes; returns what is to be given back to the sender now, if it is worth a message.
-    #[inline]
-    pub(crate) fn consume(&mut self, from: PeerIndex, charge: usize) -> Option<usize> {
-        let batch = self.credit / 4;
-        let peer = self.at(from);
-        peer.consumed += charge;
-        (peer.consumed > batch).then(|| std::mem::take(&mut peer.consumed))
-    }
 }
 
 #[cfg(test)]
@@ -120,11 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn credit_returns_in_batches() {
+    fn new_peers_have_credit_and_queues_block() {
         let mut peers = Peers::new(1, 400);
-        assert_eq!(peers.consume(PeerIndex(0), 60), None);
-        assert_eq!(peers.consume(PeerIndex(0), 60), Some(120));
-        assert_eq!(peers.consume(PeerIndex(9), 100), None);
         assert_eq!(peers.at(PeerIndex(9)).credit, 400);
+        peers.wait(PeerIndex(3), Waiting::Send(1));
+        peers.wait(PeerIndex(3), Waiting::Send(2));
+        assert!(peers.at(PeerIndex(3)).blocked);
+        assert_eq!(peers.backlog, [PeerIndex(3)]);
+        peers.drained(PeerIndex(3));
+        assert!(!peers.at(PeerIndex(3)).blocked && peers.backlog.is_empty());
     }
 }

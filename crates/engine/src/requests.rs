@@ -75,6 +75,16 @@ pub(crate) struct Slot {
     pub(crate) work: Work,
 }
 
+/// Replaces work that owns nothing, without the code that would drop it.
+#[inline(always)]
+fn replace_spent(work: &mut Work, next: Work) {
+    debug_assert!(
+        matches!(work, Work::None | Work::Posted { target: Target::Bytes { .. }, .. }),
+        "only work that owns nothing may be forgotten"
+    );
+    std::mem::forget(std::mem::replace(work, next));
+}
+
 /// The slab.
 #[derive(Default)]
 pub(crate) struct Requests {
@@ -84,20 +94,16 @@ pub(crate) struct Requests {
 
 impl Requests {
     /// Takes a slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, completion: Completion, work: Work) -> u32 {
-        match self.free.pop() {
-            Some(index) => {
-                let slot = &mut self.slots[index as usize];
-                slot.complete = false;
-                slot.detached = false;
-                slot.completion = completion;
-                slot.sequence = UNNUMBERED;
-                slot.work = work;
-                index
-            }
-            None => self.grow(completion, work),
-        }
+        let Some(index) = self.free.pop() else { return self.grow(completion, work) };
+        let slot = &mut self.slots[index as usize];
+        slot.complete = false;
+        slot.detached = false;
+        slot.completion = completion;
+        slot.sequence = UNNUMBERED;
+        replace_spent(&mut slot.work, work);
+        index
     }
 
     #[cold]
@@ -129,10 +135,16 @@ impl Requests {
     }
 
     /// Marks a request complete; a detached one is freed.
-    #[inline]
     pub(crate) fn complete(&mut self, index: u32) {
+        self.slots[index as usize].work = Work::None;
+        self.complete_spent(index);
+    }
+
+    /// As [`Requests::complete`] where nothing in the slot needs to be dropped: the small path.
+    #[inline(always)]
+    pub(crate) fn complete_spent(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        slot.work = Work::None;
+        replace_spent(&mut slot.work, Work::None);
         slot.complete = true;
         if slot.detached {
             self.free(index);
@@ -177,7 +189,7 @@ impl Requests {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn free(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.generation = (slot.generation + 1) & 0x7fff_ffff;
