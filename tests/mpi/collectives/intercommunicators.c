@@ -1,7 +1,7 @@
 /*
  * Every collective between two groups of different sizes: each side gets what the other has. MPI 5.0, 6.2.3 and chapter 6
  *
- * With the argument "typed" a broadcast is received with gaps; MPICH gets that wrong in the nonblocking form.
+ * Nonblocking broadcasts are left out without the argument "all", because MPICH loses them.
  */
 #include "movements.h"
 
@@ -10,8 +10,8 @@ enum { MOST = 2000 };
 static struct movement call, *const m = &call; /* the names that ISSUE expects */
 static int group, rank, local, remote; /* my group (0 or 1), my rank in it, its size, size of the other */
 static MPI_Comm comm;
-static MPI_Datatype receiving; /* what a broadcast is received with: an int, or one int every two */
-static int pitch = 1;
+static MPI_Datatype strided;           /* one int every two */
+static int all;
 
 /* Number i of the block from `sender` of a group to `receiver` of the other. */
 static int value(int of_group, int sender, int receiver, int i)
@@ -66,15 +66,14 @@ static void broadcast(int root_group, int root, int count)
     int *data = filled((size_t)count * 2);
     for (int i = 0; group == root_group && i < count; i++)
         data[i] = rank == root ? value(group, root, 0, i) : -5;
-    /* The root sends dense, the others may receive with gaps. */
-    RUN(Bcast, bcast, data, count, group == root_group ? MPI_INT : receiving, root_argument(root_group, root), comm);
+    /* The root sends dense, the others receive with gaps. */
+    RUN(Bcast, bcast, data, count, group == root_group ? MPI_INT : strided, root_argument(root_group, root), comm);
     for (int i = 0; i < count; i++) {
         if (group == root_group)
             EXPECT(data[i], rank == root ? value(group, root, 0, i) : -5, "bcast");
         else {
-            EXPECT(data[pitch * i], value(root_group, root, 0, i), "bcast");
-            for (int gap = 1; gap < pitch; gap++)
-                EXPECT(data[pitch * i + gap], -1, "bcast, gap");
+            EXPECT(data[2 * i], value(root_group, root, 0, i), "bcast");
+            EXPECT(data[2 * i + 1], -1, "bcast, gap");
         }
     }
     free(data);
@@ -235,7 +234,8 @@ static void everything(void)
             begin(), complete();
             for (int root_group = 0; root_group < 2; root_group++)
                 for (int root = 0; root < (group == root_group ? local : remote); root++) {
-                    broadcast(root_group, root, counts[i]);
+                    if (all || form == BLOCKING)
+                        broadcast(root_group, root, counts[i]);
                     gather_and_scatter(root_group, root, counts[i]);
                     varied_gather_and_scatter(root_group, root);
                 }
@@ -250,9 +250,9 @@ static void everything(void)
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
-    pitch = argc > 1 && strcmp(argv[1], "typed") == 0 ? 2 : 1;
-    CALL(MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * pitch, &receiving));
-    CALL(MPI_Type_commit(&receiving));
+    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    CALL(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &strided));
+    CALL(MPI_Type_commit(&strided));
     for (int way = 0; way < 2; way++) {
         /* Even and odd ranks, then the last rank alone. */
         int last = check_size - 1, leader;
@@ -268,6 +268,6 @@ int main(int argc, char **argv)
         CALL(MPI_Comm_free(&comm));
         CALL(MPI_Comm_free(&half));
     }
-    CALL(MPI_Type_free(&receiving));
+    CALL(MPI_Type_free(&strided));
     return finish();
 }
