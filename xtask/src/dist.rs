@@ -136,7 +136,8 @@ fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
             copy(&built, &bin.join(name))?;
         }
     }
-    let script = fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
+    let script =
+        fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
     for (name, plus, abi) in COMPILERS {
         let (variable, default, driver) = if *plus { ("CXX", "c++", "-cxx") } else { ("CC", "cc", "-cc") };
         let text = script

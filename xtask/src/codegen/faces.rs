@@ -254,7 +254,7 @@ impl Body<'_> {
             "buffer" if p.direction == Direction::In => format!("buffer_in({name})"),
             "buffer" => format!("buffer_in({name}).cast_mut()"),
             "logical" => format!("{name} != 0"),
-            _ if kinds::is_opaque(kind) && inout => {
+            _ if inout && (kinds::is_opaque(kind) || kinds::is_int(kind)) => {
                 changed(before, after, format!("*{name}"), format!("*{name} = v_{name};"))
             }
             _ => name.to_string(),

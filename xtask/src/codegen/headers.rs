@@ -36,9 +36,9 @@ pub fn header(api: &Api, all: &Constants, face: Face) -> String {
             if face == Face::Standard && (f.status.as_deref() == Some("removed") || f.chapter == "extensions") {
                 continue;
             }
-            prototype(f, prefix, false, &mut text);
+            prototype(f, face, prefix, false, &mut text);
             if f.has_large(face) {
-                prototype(f, prefix, true, &mut text);
+                prototype(f, face, prefix, true, &mut text);
             }
         }
     }
@@ -105,10 +105,14 @@ fn expression(c: &Constant, number: i64) -> String {
     }
 }
 
-fn prototype(f: &Function, prefix: &str, large: bool, text: &mut String) {
+fn prototype(f: &Function, face: Face, prefix: &str, large: bool, text: &mut String) {
     let suffix = if large { "_c" } else { "" };
     let mut parameters: Vec<String> =
         f.parameters.iter().filter(|p| large || !p.large_only).map(|p| declare(p, large)).collect();
+    if face == Face::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
+        // MPICH took the count of these before the standard's correction; the library reads the low 32 bits.
+        parameters[2] = "MPI_Count count".into();
+    }
     if f.variadic {
         parameters.push("...".into());
     }
@@ -155,6 +159,7 @@ fn declare(p: &Parameter, large: bool) -> String {
     }
     match kind {
         "fint" => scalar("MPI_Fint"),
+        "fints" => array("MPI_Fint"),
         "callback_safety" => scalar("MPI_T_cb_safety"),
         "source_order" => scalar("MPI_T_source_order"),
         "MPIX_Stream" | "MPIX_Grequest_class" => scalar(kind),

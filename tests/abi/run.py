@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Compares both libraries and both headers of build/install with those of the mpich wheel: values, layouts, prototypes, names.
+
+Also: each MPI_ name has the address of its PMPI_ twin, a preloaded tool sees the calls, the further names of the libraries serve, and
+the compiler scripts answer the questions of build systems. Ends with "N passed, N failed".
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import environments  # noqa: E402
+
+ROOT = environments.ROOT
+HANDLES = ["Comm", "Group", "Datatype", "File", "Errhandler", "Op", "Info", "Win", "Request", "Message", "Session"]
+# Names of the wheel's library that belong to its own Fortran and tool layers, and to nothing that a program calls.
+INTERNAL = re.compile(r"MPII_|MPIR_(?!Dup_fn$)|QMPI_")
+# The standard's correction of these two (int, and a large form) is younger than the wheel.
+CORRECTED = {"MPI_Psend_init", "MPI_Precv_init"}
+LAYOUT = r"""
+#define SHOW(what) printf(#what " %lld\n", (long long)(what));
+SHOW(sizeof(MPI_Status)) SHOW(offsetof(MPI_Status, MPI_SOURCE)) SHOW(offsetof(MPI_Status, MPI_TAG))
+SHOW(offsetof(MPI_Status, MPI_ERROR)) SHOW(sizeof(MPI_Aint)) SHOW(sizeof(MPI_Count)) SHOW(sizeof(MPI_Offset))
+SHOW((MPI_Aint)-1 < 0) SHOW(sizeof(MPI_T_cb_safety)) SHOW(sizeof(MPI_T_source_order))
+"""
+
+
+class Face:
+    """One interface: how its header is reached in both installations, and the name of its library."""
+
+    def __init__(self, name, ours, theirs, folder):
+        self.name, self.folder = name, folder
+        standard = name == "standard"
+        self.library = "libmpi_abi.so.1" if standard else "libmpi.so.12"
+        self.ours, self.theirs = ours, theirs
+        self.our_flags = [f"-I{ours}/include" + ("/standard" if standard else "")]
+        self.their_flags = [f"-I{theirs}/include"] + (["-DMPI_ABI"] if standard else [])
+
+    def compile(self, text, flags, name, link=None, compiler="cc"):
+        source = self.folder / f"{name}{'.cc' if compiler == 'c++' else '.c'}"
+        source.write_text(text)
+        program = self.folder / name
+        linking = [f"-L{link}/lib", f"-Wl,-rpath,{link}/lib", f"-l:{self.library}", "-o", program] if link else ["-c", "-o", f"{program}.o"]
+        done = subprocess.run([compiler, *flags, source, *linking], capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stderr[:3000])
+        return program
+
+    def ask(self, lines, flags, prefix, name):
+        """What a program that was compiled with these flags prints, as {word: value}."""
+        text = "#include <stddef.h>\n#include <stdio.h>\n#include <mpi.h>\nint main(void) {\n" + lines + "\nreturn 0; }\n"
+        program = self.compile(text, ["-w", *flags], name, link=prefix)
+        output = subprocess.run([program], capture_output=True, text=True, check=True, env=environments.clean_environment()).stdout
+        return dict(line.rsplit(" ", 1) for line in output.splitlines())
+
+    def symbols(self, prefix):
+        output = subprocess.run(["nm", "-D", "--defined-only", f"{prefix}/lib/{self.library}"], capture_output=True, text=True, check=True)
+        rows = [line.split() for line in output.stdout.splitlines()]
+        return {row[2]: int(row[0], 16) for row in rows if not INTERNAL.match(row[2])}
+
+
+def constants(face):
+    """Every constant has the value that the wheel's header gives it."""
+    table = tomllib.loads((ROOT / "api/constants.toml").read_text())["constant"]
+    names = [row["name"] for row in table if isinstance(row.get(face.name), int)]
+    lines = "".join(f'printf("{name} %lld\\n", (long long)({name}));\n' for name in names)
+    theirs = face.ask(lines, face.their_flags, face.theirs, f"{face.name}-their-constants")
+    ours = face.ask(lines, face.our_flags, face.ours, f"{face.name}-our-constants")
+    wrong = {name: (ours[name], theirs[name]) for name in names if ours[name] != theirs[name]}
+    assert not wrong, f"(ours, the wheel's): {wrong}"
+    stored = {row["name"]: row[face.name] for row in table if isinstance(row.get(face.name), int)}
+    # Handles are 32 bits wide in the table, and pointers may be negative ints.
+    wrong = {name: stored[name] for name in names if (int(theirs[name]) - stored[name]) % 2**32}
+    assert not wrong, f"api/constants.toml: {wrong}"
+    assert len(names) > 340, f"only {len(names)} constants"
+
+
+def constants_are_complete(face):
+    """No constant of the wheel's header is missing in ours."""
+    header = (face.theirs / "include" / ("mpi_abi.h" if face.name == "standard" else "mpi.h")).read_text()
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    names = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(MPI_[A-Z0-9_]+)[ \t]+\S", header, re.M))
+    names |= set(re.findall(r"\b(MPI_[A-Z0-9_]+)\s*=", header))
+    names -= {"MPI_INCLUDED", "MPI_FILE_DEFINED"}
+    names = {name for name in names if not name.endswith("_INVALID") or name == "MPI_KEYVAL_INVALID" or name == "MPI_T_ERR_INVALID"}
+    ours = (face.ours / "include" / ("standard" if face.name == "standard" else "") / "mpi.h").read_text()
+    missing = [name for name in sorted(names) if not re.search(rf"\b{name}\b", ours)]
+    assert not missing, missing
+
+
+def layouts(face):
+    """Types have the wheel's sizes and offsets."""
+    lines = LAYOUT + "".join(f"SHOW(sizeof(MPI_{name}))\n" for name in HANDLES)
+    theirs = face.ask(lines, face.their_flags, face.theirs, f"{face.name}-their-layout")
+    ours = face.ask(lines, face.our_flags, face.ours, f"{face.name}-our-layout")
+    assert ours == theirs, {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+
+
+def prototypes(face):
+    """The wheel's prototypes may be repeated after our header: C refuses two types of one name."""
+    header = (face.theirs / "include" / ("mpi_abi.h" if face.name == "standard" else "mpi_proto.h")).read_text()
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    header = re.sub(r"^[ \t]*#.*$", "", header, flags=re.M)
+    header = re.sub(r"MPICH_ATTR_POINTER_WITH_TYPE_TAG\([^)]*\)|MPICH_API_PUBLIC", "", header)
+    found = re.findall(r"(?:^|[;{}\n])\s*([A-Za-z_]+[\s*]+)(P?MPI_\w+)\s*\(([^;{}()]*)\)\s*;", header, flags=re.S)
+    text = "#include <mpi.h>\n"
+    names = set()
+    for result, name, parameters in found:
+        bare = name.removeprefix("P")
+        if bare not in CORRECTED and bare != "MPI_DUP_FN":
+            text += f"#undef {name}\n{result} {name}({' '.join(parameters.split())});\n"
+            names.add(bare)
+    assert len(names) > 650, f"only {len(names)} prototypes found"
+    face.compile(text, face.our_flags, f"{face.name}-prototypes")
+
+
+def headers(face):
+    """The headers are clean C99 and C++."""
+    text = "#include <mpi.h>\nMPI_Comm *where(MPI_Comm *comm) { MPI_Comm_rank(*comm, (int *)0); return comm; }\n"
+    face.compile(text, ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", *face.our_flags], f"{face.name}-c99")
+    face.compile(text, ["-std=c++17", "-Wall", "-Wextra", "-Werror", *face.our_flags], f"{face.name}-cplusplus", compiler="c++")
+
+
+def names(face):
+    """The library exports what the wheel's does."""
+    ours, theirs = face.symbols(face.ours), face.symbols(face.theirs)
+    missing = sorted(set(theirs) - set(ours))
+    assert not missing, f"missing: {missing}"
+    foreign = sorted(name for name in ours if not re.match(r"P?MPIX?_|MPIR_Dup_fn$", name))
+    assert not foreign, f"exported though no program should see them: {foreign}"
+
+
+def twins(face):
+    """Every MPI_ function has a PMPI_ twin at the same address."""
+    ours = face.symbols(face.ours)
+    functions = [name for name in ours if name.startswith("PMPI")]
+    assert len(functions) > 660, f"only {len(functions)} functions"
+    apart = [name for name in functions if ours.get(name[1:]) != ours[name]]
+    assert not apart, f"{len(apart)} of {len(functions)} pairs have two addresses, as {apart[:5]} (a release build merges them)"
+
+
+def version(face):
+    """MPI_Abi_get_version tells the interfaces apart, before MPI_Init."""
+    lines = 'int major = 7, minor = 7; MPI_Abi_get_version(&major, &minor); printf("major %d\\nminor %d\\n", major, minor);'
+    found = face.ask(lines, face.our_flags, face.ours, f"{face.name}-version")
+    assert found == ({"major": "1", "minor": "0"} if face.name == "standard" else {"major": "-1", "minor": "-1"}), found
+
+
+def tool(face):
+    """A preloaded library that defines an MPI_ name sees the call and reaches the library by the PMPI_ name."""
+    text = (
+        "#include <mpi.h>\n#include <stdio.h>\n"
+        'int MPI_Abi_get_version(int *major, int *minor) { puts("seen 1"); return PMPI_Abi_get_version(major, minor); }\n'
+    )
+    library = face.folder / f"{face.name}-tool.so"
+    face.compile(text, ["-shared", "-fPIC", *face.our_flags], f"{face.name}-tool.so", link=face.ours)
+    lines = 'int major, minor; MPI_Abi_get_version(&major, &minor); printf("major %d\\n", major);'
+    face.ask(lines, face.our_flags, face.ours, f"{face.name}-called")
+    output = subprocess.run([face.folder / f"{face.name}-called"], capture_output=True, text=True, check=True,
+                            env=environments.clean_environment(LD_PRELOAD=library)).stdout
+    assert "seen 1" in output and "major" in output, output
+
+
+def further_names(face):
+    """Programs that were linked with another name of the library start."""
+    others = {"standard": ["libmpi_abi.so.0"], "mpich": ["libmpich.so.12", "libmpicxx.so.12", "libmpichcxx.so.12"]}[face.name]
+    for other in others:
+        # A stand-in for the foreign library of that name, only to link with; at run time ours is found.
+        folder = face.folder / f"stand-in-{other}"
+        folder.mkdir()
+        source = folder / "library.c"
+        source.write_text("int MPI_Abi_get_version(int *major, int *minor) { return *major = *minor = 99; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", source, f"-Wl,-soname,{other}", "-o", folder / other], check=True)
+        text = "#include <mpi.h>\nint main(void) { int a = 9, b = 9; MPI_Abi_get_version(&a, &b); return a > 1; }\n"
+        (folder / "program.c").write_text(text)
+        program = folder / "program"
+        subprocess.run(["cc", *face.our_flags, folder / "program.c", "-o", program, f"-L{folder}", f"-l:{other}",
+                        f"-Wl,-rpath,{face.ours}/lib"], check=True)
+        subprocess.run([program], check=True, env=environments.clean_environment())
+
+
+def scripts(face):
+    """The compiler scripts: what build systems ask, names with spaces, a moved tree."""
+    bin = face.ours / "bin"
+    abi = "" if face.name == "mpich" else "_abi"
+    library = "-lmpi" if face.name == "mpich" else "-lmpi_abi"
+
+    def says(*words):
+        return subprocess.run([bin / words[0], *words[1:]], capture_output=True, text=True, check=True).stdout
+
+    for script in (f"mpicc{abi}", f"mpicxx{abi}", f"mpic++{abi}"):
+        assert library in says(script, "-show").split(), script
+        assert library not in says(script, "-compile_info").split(), script
+        assert "-I" in says(script, "-showme:compile"), script
+        assert library in says(script, "-link_info").split(), script
+        assert library not in says(script, "-show", "-c", "x.c").split(), script
+    assert "-lmpi_abi" in says("mpicc", "--abi", "standard", "-show").split()
+    refused = subprocess.run([bin / "mpicc", "--abi", "other"], capture_output=True, text=True)
+    assert refused.returncode and "other" in refused.stderr
+    source = face.folder / f"with space {face.name}.c"
+    source.write_text('#include <mpi.h>\n#include <stdio.h>\nint main(void) { puts(TEXT); return MPI_VERSION != 5; }\n')
+    program = face.folder / f"with space {face.name}"
+    subprocess.run([bin / f"mpicc{abi}", '-DTEXT="a  b"', source, "-o", program], check=True)
+    assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "a  b\n"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "towpath" if face.name == "mpich" else "towpath-standard"],
+                           capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_PATH": f"{face.ours}/lib/pkgconfig"}) \
+        if any(Path(p, "pkg-config").exists() for p in os.environ["PATH"].split(":")) else None
+    assert flags is None or library in flags.stdout.split(), flags
+
+
+CHECKS = [constants, constants_are_complete, layouts, prototypes, headers, names, twins, version, tool, further_names, scripts]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install", help="where Towpath is installed")
+    parser.add_argument("--peer", type=Path, help="an environment that holds the mpich wheel (default: made below build/)")
+    parser.add_argument("--filter", default="", help="a regular expression for the names of the checks")
+    options = parser.parse_args()
+    peer = options.peer or environments.venv("mpich")
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="towpath-abi-") as folder:
+        for name in ("mpich", "standard"):
+            face = Face(name, options.prefix.resolve(), peer, Path(folder))
+            for check in CHECKS:
+                label = f"{check.__name__} {name}"
+                if not re.search(options.filter, label):
+                    continue
+                try:
+                    check(face)
+                    passed += 1
+                    print(f"ok   {label}", flush=True)
+                except (AssertionError, subprocess.CalledProcessError) as error:
+                    failed += 1
+                    print(f"FAIL {label}: {error or traceback.format_exc()}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
