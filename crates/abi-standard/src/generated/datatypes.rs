@@ -727,7 +727,7 @@ export! {
 }
 
 export! {
-    PMPI_Type_hindexed, MPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
+    PMPI_Type_hindexed, MPI_Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) {
         call(135, Target::None, || unsafe {
             require(newtype, "newtype")?;
             let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
@@ -760,7 +760,7 @@ export! {
 }
 
 export! {
-    PMPI_Type_struct, MPI_Type_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) {
+    PMPI_Type_struct, MPI_Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut i64, array_of_types: *mut MPI_Datatype, newtype: *mut MPI_Datatype) {
         call(138, Target::None, || unsafe {
             require(newtype, "newtype")?;
             let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
