@@ -61,6 +61,11 @@ pub fn barrier(bridge: &Bridge) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
+/// A plan without steps, for ranks that take no part.
+pub fn nothing(bridge: &Bridge) -> Result<Plan, PlanError> {
+    Builder::new(bridge.call.team).finish()
+}
+
 /// A plan that brings the root's data to all ranks of the other group.
 pub fn bcast(bridge: &Bridge, side: Side, data: &Buffer) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);

@@ -1,19 +1,18 @@
-//! Collective operations (MPI 5.0, chapter 6): bodies that check arguments, build a plan and run it.
+//! Collective operations (MPI 5.0, chapter 6, and the neighbourhood collectives of section 8.6).
+//!
+//! `movement`, `reductions` and `neighbors` check the arguments of a call and build its plan; `execution` runs a plan
+//! now, in a request, or in a persistent request. The bodies in `blocking`, `nonblocking` and `persistent` are one line
+//! each: prepare, then wait, begin or keep.
 
-use towpath_base::ids::Plane;
-use towpath_collective::Call;
+mod arguments;
+mod blocking;
+mod execution;
+mod movement;
+mod neighbors;
+mod nonblocking;
+mod persistent;
+mod reductions;
 
-use crate::error::Result;
-use crate::face::Handle;
-use crate::internal::{plan_failed, run};
-use crate::world;
-
-/// MPI_Barrier.
-pub fn barrier(comm: Handle) -> Result<()> {
-    let comm = world::comm(comm)?;
-    let team = comm.team(Plane::Collective);
-    let call = Call { team: &team, selection: world::selection()? };
-    let plan = towpath_collective::barrier::barrier(&call).map_err(plan_failed)?;
-    // SAFETY: a barrier touches no memory of the program.
-    unsafe { run(plan, comm.next_sequence()) }
-}
+pub use blocking::*;
+pub use nonblocking::*;
+pub use persistent::*;

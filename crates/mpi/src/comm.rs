@@ -166,8 +166,9 @@ impl Comm {
         Some(Team { context: self.context().on(plane), rank: self.rank, peers: remote.group.peers.clone() })
     }
 
-    /// The tag of the next collective operation; all members call in the same order, so all get the same.
+    /// The tag of the next collective operation; all members call in the same order, so all get the same. The numbers
+    /// from 2^15 on are left to persistent operations.
     pub fn next_sequence(&self) -> u32 {
-        self.sequence.fetch_add(1, Ordering::Relaxed)
+        self.sequence.fetch_add(1, Ordering::Relaxed) % (1 << 15)
     }
 }

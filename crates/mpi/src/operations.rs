@@ -1,6 +1,17 @@
-//! Reduction operations (MPI 5.0, section 6.9).
+//! Reduction operations (MPI 5.0, section 6.9): the predefined ones, those of the program, and MPI_Reduce_local.
 
-use crate::face::Callback;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use towpath_collective::Reducer;
+use towpath_datatype::reduce::{self, Operation as Predefined};
+use towpath_datatype::{Basic, Datatype};
+
+use crate::constants::*;
+use crate::datatypes::{self, Type};
+use crate::error::{Error, Result, fail};
+use crate::face::{Callback, Handle};
+use crate::world::{self, OBJECTS};
 
 /// An operation of the program.
 #[derive(Debug)]
@@ -12,3 +23,120 @@ pub struct Operation {
     /// Whether the function takes a large count.
     pub large: bool,
 }
+
+/// An operation that a handle names.
+enum Found<'a> {
+    Predefined(Predefined),
+    Program(&'a Arc<Operation>),
+}
+
+fn lookup<'a>(op: Handle) -> Result<Found<'a>> {
+    if let Some(predefined) = Predefined::from_number(op.0) {
+        return Ok(Found::Predefined(predefined));
+    }
+    match OBJECTS.operations.get(op) {
+        Some(operation) => Ok(Found::Program(operation)),
+        None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
+        None => fail!(ERR_OP, "argument op ({:#x}) is no operation: it was never made, or was freed", op.0),
+    }
+}
+
+/// The basic type whose elements those of `datatype` are: itself, or a duplicate of it.
+fn basic_of(datatype: &Datatype) -> Option<Basic> {
+    let basic = datatype.single_basic()?;
+    let same =
+        datatype.size() == basic.size() as i64 && datatype.extent() == basic.extent() as i64 && datatype.true_lb() == 0;
+    datatype.as_named().or(same.then_some(basic))
+}
+
+/// What combines elements of a datatype. The operation may be freed while it is in use.
+pub(crate) fn reducer(op: Handle, handle: Handle, kind: &Arc<Type>) -> Result<Reducer> {
+    match lookup(op)? {
+        Found::Predefined(operation) => predefined(operation, &kind.datatype),
+        Found::Program(operation) => {
+            let Some(face) = world::face() else { fail!(ERR_OP, "no face of MPI is in use") };
+            let (function, large) = (operation.function, operation.large);
+            let (kept, extent) = (kind.clone(), kind.datatype.extent());
+            let call = move |input: *const u8, inout: *mut u8, count: i64| {
+                let _ = &kept;
+                // SAFETY: the program's function combines elements of this datatype; plans give rows of them.
+                unsafe { (face.call_reduction)(function, large, input.cast(), inout.cast(), count, handle, extent) }
+            };
+            Ok(Reducer::user(Arc::new(call), operation.commutes))
+        }
+    }
+}
+
+fn predefined(operation: Predefined, datatype: &Datatype) -> Result<Reducer> {
+    let name = operation.name();
+    let Some(basic) = basic_of(datatype) else {
+        fail!(ERR_OP, "argument op is {name}, which combines predefined datatypes only; use MPI_Op_create for others");
+    };
+    match reduce::kernel(operation, basic).filter(|_| reduce::supports(operation, basic)) {
+        Some(kernel) => Ok(Reducer::predefined(kernel)),
+        None => fail!(ERR_OP, "argument op is {name}, which is not defined for elements of {}", basic.name()),
+    }
+}
+
+/// MPI_Op_create.
+pub fn op_create(user_fn: Callback, commute: bool, large: bool) -> Result<Handle> {
+    if user_fn.0.is_null() {
+        fail!(ERR_ARG, "argument user_fn is NULL; pass a function");
+    }
+    OBJECTS
+        .operations
+        .insert(Arc::new(Operation { function: user_fn, commutes: commute, large }))
+        .ok_or_else(|| Error::new(ERR_NO_MEM, "too many operations exist; free some"))
+}
+
+/// MPI_Op_free. Reductions under way keep the operation.
+pub fn op_free(op: &mut Handle) -> Result<()> {
+    if let Found::Predefined(operation) = lookup(*op)? {
+        fail!(ERR_OP, "argument op is {}; predefined operations cannot be freed", operation.name());
+    }
+    OBJECTS.operations.remove(*op);
+    *op = OP_NULL;
+    Ok(())
+}
+
+/// MPI_Op_commutative.
+pub fn op_commutative(op: Handle) -> Result<bool> {
+    Ok(match lookup(op)? {
+        Found::Predefined(operation) => operation.commutative(),
+        Found::Program(operation) => operation.commutes,
+    })
+}
+
+/// MPI_Reduce_local (6.9.7).
+///
+/// # Safety
+/// Both buffers must hold `count` elements of `datatype`.
+pub unsafe fn reduce_local(
+    inbuf: *const c_void,
+    inoutbuf: *mut c_void,
+    count: i64,
+    datatype: Handle,
+    op: Handle,
+) -> Result<()> {
+    let kind = datatypes::lookup(datatype, "datatype")?;
+    let reducer = reducer(op, datatype, kind)?;
+    for (buffer, name) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
+        if buffer as usize == IN_PLACE {
+            fail!(ERR_BUFFER, "argument {name} is MPI_IN_PLACE, which is not allowed here");
+        }
+        if buffer.is_null() && count > 0 && kind.needs_buffer() {
+            fail!(ERR_BUFFER, "argument {name} is NULL, but count is {count}; pass a buffer");
+        }
+    }
+    if count < 0 {
+        fail!(ERR_COUNT, "argument count is {count}; it must not be negative");
+    }
+    if count > 0 {
+        // SAFETY: promised by the caller.
+        unsafe { reducer.apply(inbuf.cast(), inoutbuf.cast(), count) }
+    }
+    Ok(())
+}
+
+/// MPI_IN_PLACE as an address.
+const IN_PLACE: usize = 1;

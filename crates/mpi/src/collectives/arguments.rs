@@ -1,0 +1,171 @@
+//! Checks of the arguments of collective calls; what they return is what plans are made of.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use towpath_collective::inter::Side;
+use towpath_collective::{Blocks, Buffer, Element};
+
+use crate::comm::Comm;
+use crate::constants::*;
+use crate::datatypes::{self, Type};
+use crate::error::{Result, fail};
+use crate::face::{Handle, HandleArray, Integers};
+
+/// The names of the arguments that describe one buffer, for sentences.
+#[derive(Clone, Copy)]
+pub(super) struct Names {
+    pub(super) buffer: &'static str,
+    pub(super) count: &'static str,
+    pub(super) displacements: &'static str,
+    pub(super) datatype: &'static str,
+}
+
+/// The send side.
+pub(super) const SEND: Names =
+    Names { buffer: "sendbuf", count: "sendcount", displacements: "sdispls", datatype: "sendtype" };
+/// The receive side.
+pub(super) const RECEIVE: Names =
+    Names { buffer: "recvbuf", count: "recvcount", displacements: "rdispls", datatype: "recvtype" };
+/// The only buffer of a broadcast.
+pub(super) const BUFFER: Names = Names { buffer: "buffer", count: "count", displacements: "", datatype: "datatype" };
+
+/// Is it MPI_IN_PLACE?
+pub(super) fn is_in_place(buffer: *const c_void) -> bool {
+    buffer as usize == 1
+}
+
+/// Looks up a datatype that must be committed.
+pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> {
+    let kind = datatypes::lookup(handle, name)?;
+    if !kind.committed() {
+        fail!(ERR_TYPE, "argument {name} is not committed; call MPI_Type_commit first");
+    }
+    Ok(kind)
+}
+
+/// Checks a count and the buffer that holds so many elements.
+pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Names) -> Result<()> {
+    if count < 0 {
+        fail!(ERR_COUNT, "argument {} is {count}; it must not be negative", names.count);
+    }
+    if is_in_place(pointer) {
+        fail!(ERR_BUFFER, "argument {} is MPI_IN_PLACE, which is not allowed here", names.buffer);
+    }
+    if pointer.is_null() && count > 0 && kind.needs_buffer() {
+        fail!(ERR_BUFFER, "argument {} is NULL, but {} is {count}; pass a buffer", names.buffer, names.count);
+    }
+    Ok(())
+}
+
+/// `count` elements.
+pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: Names) -> Result<Buffer> {
+    let kind = datatype(handle, names.datatype)?;
+    check(pointer, count, kind, names)?;
+    Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
+}
+
+/// Blocks of `count` elements each.
+pub(super) fn blocks(pointer: *const c_void, count: i64, handle: Handle, names: Names) -> Result<Blocks> {
+    let Buffer { pointer, count, element } = buffer(pointer, count, handle, names)?;
+    Ok(Blocks::Equal { pointer, count, element })
+}
+
+/// Reads `number` values of an array of ints or counts.
+///
+/// # Safety
+/// Unless it is NULL, the array must have `number` elements.
+unsafe fn read(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
+    if array.is_null() && number > 0 {
+        fail!(ERR_ARG, "the array {name} is NULL; pass an array of {number} elements");
+    }
+    // SAFETY: promised by the caller.
+    Ok((0..number).map(|index| unsafe { array.get(index) }).collect())
+}
+
+/// Reads `number` counts, none negative.
+///
+/// # Safety
+/// As [`read`].
+pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
+    // SAFETY: promised by the caller.
+    let counts = unsafe { read(array, number, &format!("{name}s")) }?;
+    if let Some(index) = counts.iter().position(|&count| count < 0) {
+        fail!(ERR_COUNT, "element {index} of {name}s is {}; it must not be negative", counts[index]);
+    }
+    Ok(counts)
+}
+
+/// Blocks with counts and displacements.
+///
+/// # Safety
+/// The arrays must have `number` elements.
+pub(super) unsafe fn varying(
+    pointer: *const c_void,
+    sizes: Integers,
+    displacements: Integers,
+    handle: Handle,
+    number: usize,
+    names: Names,
+) -> Result<Blocks> {
+    let kind = datatype(handle, names.datatype)?;
+    // SAFETY: promised by the caller.
+    let (counts, displacements) =
+        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements)?) };
+    check(pointer, counts.iter().copied().max().unwrap_or(0), kind, names)?;
+    let element = Element::of(&kind.datatype);
+    Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
+}
+
+/// Blocks with counts, displacements in bytes, and a datatype each.
+///
+/// # Safety
+/// The arrays must have `number` elements.
+pub(super) unsafe fn mixed(
+    pointer: *const c_void,
+    sizes: Integers,
+    displacements: Integers,
+    types: HandleArray,
+    number: usize,
+    names: Names,
+) -> Result<Blocks> {
+    if types.is_null() && number > 0 {
+        fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
+    }
+    // SAFETY: promised by the caller.
+    let (counts, displacements) =
+        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements)?) };
+    let mut elements = Vec::with_capacity(number);
+    for (index, &count) in counts.iter().enumerate() {
+        // SAFETY: promised by the caller.
+        let kind = datatype(unsafe { types.get(index) }, &format!("{}s[{index}]", names.datatype))?;
+        check(pointer, count, kind, names)?;
+        elements.push(Element::of(&kind.datatype));
+    }
+    Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
+}
+
+/// The root of a call in one group.
+pub(super) fn root(comm: &Comm, root: i32) -> Result<usize> {
+    let ranks = comm.group.peers.len();
+    match usize::try_from(root) {
+        Ok(rank) if rank < ranks => Ok(rank),
+        _ => fail!(ERR_ROOT, "argument root is {root}, but the communicator has ranks 0 to {}", ranks - 1),
+    }
+}
+
+/// The side of this rank in a rooted call between groups.
+pub(super) fn side(comm: &Comm, root: i32) -> Result<Side> {
+    let ranks = comm.targets().len();
+    match root {
+        ROOT => Ok(Side::Root),
+        PROC_NULL => Ok(Side::Idle),
+        _ if root >= 0 && (root as usize) < ranks => Ok(Side::Leaf { root: root as usize }),
+        _ => fail!(
+            ERR_ROOT,
+            "argument root is {root}; on an intercommunicator it is MPI_ROOT, MPI_PROC_NULL or a rank of the remote \
+             group, 0 to {}",
+            ranks - 1
+        ),
+    }
+}

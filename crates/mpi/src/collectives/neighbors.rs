@@ -1,0 +1,142 @@
+//! The neighbourhood collectives: arguments checked, plans made (MPI 5.0, section 8.6).
+//!
+//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must have an element for
+//! each neighbour.
+
+use std::ffi::c_void;
+
+use towpath_collective::neighborhood::{self, Neighbors};
+use towpath_collective::{Blocks, Buffer};
+
+use super::arguments::{self, RECEIVE, SEND};
+use super::execution::{Ground, Prepared};
+use crate::error::{Result, fail};
+use crate::face::{Handle, HandleArray, Integers};
+use crate::topology::Topology;
+
+/// A communicator with its neighbours.
+fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, Neighbors)> {
+    let ground = Ground::new(comm)?;
+    let Some(topology) = &ground.comm.topology else {
+        fail!(
+            ERR_TOPOLOGY,
+            "argument comm has no topology; neighbours come from MPI_Cart_create, MPI_Graph_create or \
+             MPI_Dist_graph_create"
+        );
+    };
+    let (sources, destinations) = topology.neighbours(ground.rank());
+    let neighbors = match **topology {
+        Topology::Cartesian { .. } => {
+            let rank = |rank: i32| usize::try_from(rank).ok();
+            Neighbors::on_grid(&sources.chunks(2).map(|pair| (rank(pair[0]), rank(pair[1]))).collect::<Vec<_>>())
+        }
+        _ => {
+            let ranks = |list: Vec<i32>| list.into_iter().map(|rank| rank as usize).collect::<Vec<_>>();
+            Neighbors::on_graph(&ranks(sources), &ranks(destinations))
+        }
+    };
+    Ok((ground, neighbors))
+}
+
+fn gathered<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Buffer, receive: &Blocks) -> Result<Prepared<'a>> {
+    let plan = neighborhood::allgather(&ground.call(), neighbors, send, receive);
+    ground.with(plan)
+}
+
+fn exchanged<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Blocks, receive: &Blocks) -> Result<Prepared<'a>> {
+    let plan = neighborhood::alltoall(&ground.call(), neighbors, send, receive);
+    ground.with(plan)
+}
+
+/// MPI_Neighbor_allgather.
+pub(super) unsafe fn neighbor_allgather<'a>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Handle,
+    comm: Handle,
+) -> Result<Prepared<'a>> {
+    let (ground, neighbors) = ground(comm)?;
+    let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
+    gathered(ground, &neighbors, &send, &receive)
+}
+
+/// MPI_Neighbor_allgatherv.
+pub(super) unsafe fn neighbor_allgatherv<'a>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: *mut c_void,
+    recvcounts: Integers,
+    displs: Integers,
+    recvtype: Handle,
+    comm: Handle,
+) -> Result<Prepared<'a>> {
+    let (ground, neighbors) = ground(comm)?;
+    let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
+    let sources = neighbors.sources.len();
+    // SAFETY: the program's arrays have an element for each source.
+    let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, sources, RECEIVE) }?;
+    gathered(ground, &neighbors, &send, &receive)
+}
+
+/// MPI_Neighbor_alltoall.
+pub(super) unsafe fn neighbor_alltoall<'a>(
+    sendbuf: *const c_void,
+    sendcount: i64,
+    sendtype: Handle,
+    recvbuf: *mut c_void,
+    recvcount: i64,
+    recvtype: Handle,
+    comm: Handle,
+) -> Result<Prepared<'a>> {
+    let (ground, neighbors) = ground(comm)?;
+    let send = arguments::blocks(sendbuf, sendcount, sendtype, SEND)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
+    exchanged(ground, &neighbors, &send, &receive)
+}
+
+/// MPI_Neighbor_alltoallv.
+pub(super) unsafe fn neighbor_alltoallv<'a>(
+    sendbuf: *const c_void,
+    sendcounts: Integers,
+    sdispls: Integers,
+    sendtype: Handle,
+    recvbuf: *mut c_void,
+    recvcounts: Integers,
+    rdispls: Integers,
+    recvtype: Handle,
+    comm: Handle,
+) -> Result<Prepared<'a>> {
+    let (ground, neighbors) = ground(comm)?;
+    let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
+    // SAFETY: the program's arrays have an element for each destination.
+    let send = unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, destinations, SEND) }?;
+    // SAFETY: the program's arrays have an element for each source.
+    let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, sources, RECEIVE) }?;
+    exchanged(ground, &neighbors, &send, &receive)
+}
+
+/// MPI_Neighbor_alltoallw.
+pub(super) unsafe fn neighbor_alltoallw<'a>(
+    sendbuf: *const c_void,
+    sendcounts: Integers,
+    sdispls: Integers,
+    sendtypes: HandleArray,
+    recvbuf: *mut c_void,
+    recvcounts: Integers,
+    rdispls: Integers,
+    recvtypes: HandleArray,
+    comm: Handle,
+) -> Result<Prepared<'a>> {
+    let (ground, neighbors) = ground(comm)?;
+    let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
+    // SAFETY: the program's arrays have an element for each destination.
+    let send = unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, destinations, SEND) }?;
+    // SAFETY: the program's arrays have an element for each source.
+    let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, sources, RECEIVE) }?;
+    exchanged(ground, &neighbors, &send, &receive)
+}
