@@ -17,7 +17,7 @@ mod options;
 mod output;
 mod plan;
 mod report;
-mod server;
+pub(crate) mod server;
 mod signals;
 mod start;
 mod table;
@@ -64,8 +64,8 @@ fn run(request: Request) -> Result<i32, Refusal> {
     let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
     let size = plan.starts.len();
-    let view = crate::segment::View::map(plan.segment.as_fd(), size)
-        .map_err(|error| failed("The shared memory of the job cannot be mapped", error))?;
+    let view =
+        crate::segment::View::map(plan.segment.as_fd(), size).map_err(|error| Refusal::from(error.to_string()))?;
     let command_names = plan.starts.iter().map(|start| start.program.to_string_lossy().into_owned()).collect();
     let mut own = plan.own_descriptors();
     own.extend([commands.as_raw_fd(), signals.as_raw_fd()]);

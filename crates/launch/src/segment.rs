@@ -9,16 +9,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::ptr::NonNull;
 
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
 use towpath_base::sync::Ordering;
+use towpath_machine::memory::{Mapping, Shortage, create_file};
 
 use crate::error::Error;
 
@@ -36,13 +34,10 @@ pub fn new_nonce() -> u64 {
 /// Makes the segment of a job: a nameless file with head and control pages, the magic word written last.
 ///
 /// # Errors
-/// [`Error::Segment`] when neither memfd nor a file works.
+/// [`Error::Segment`] when neither memfd nor a file works, or memory for the pages is missing.
 pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
-    let file = match memfd_create("towpath", MemfdFlags::CLOEXEC) {
-        Ok(memory) => memory,
-        Err(refusal) => OwnedFd::from(nameless_file(refusal.into())?),
-    };
-    lay_out(&file, nonce, local_ranks)?;
+    let file = create_file("towpath").map_err(not_made)?;
+    lay_out(&file, nonce, local_ranks).map_err(not_made)?;
     Ok(file)
 }
 
@@ -52,25 +47,15 @@ pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, Pat
     let file = OwnedFd::from(file);
     match lay_out(&file, nonce, local_ranks) {
         Ok(()) => Ok((file, path)),
-        Err(error) => {
+        Err(shortage) => {
             let _ = std::fs::remove_file(&path);
-            Err(error)
+            Err(not_made(shortage))
         }
     }
 }
 
-fn nameless_file(memfd_refusal: io::Error) -> Result<File, Error> {
-    let (file, path) = named_file(new_nonce()).map_err(|error| match error {
-        Error::Segment { action, detail } => {
-            Error::Segment { action, detail: format!("{detail}; memfd_create was refused as well ({memfd_refusal})") }
-        }
-        other => other,
-    })?;
-    std::fs::remove_file(&path).map_err(|source| Error::Segment {
-        action: "made",
-        detail: format!("the file {} could not be unlinked ({source})", path.display()),
-    })?;
-    Ok(file)
+fn not_made(shortage: Shortage) -> Error {
+    Error::Segment { action: "made", detail: shortage.to_string().trim_end_matches('.').to_owned() }
 }
 
 fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
@@ -86,10 +71,11 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
     Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
 }
 
-fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Error> {
-    let failed = |source: io::Error| Error::Segment { action: "made", detail: source.to_string() };
-    rustix::fs::ftruncate(file, control::behind_control_pages(local_ranks) as u64).map_err(|e| failed(e.into()))?;
-    let view = View::map(file.as_fd(), local_ranks).map_err(failed)?;
+/// Provides the pages (where memory is missing, that is an error now and not a signal later) and fills in the head.
+fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortage> {
+    let mapping = Mapping::new(file, control::behind_control_pages(local_ranks))?;
+    mapping.populate(0, mapping.length())?;
+    let view = View { mapping, local_ranks };
     view.head().nonce.store(nonce, Ordering::Relaxed);
     view.head().local_ranks.store(local_ranks as u32, Ordering::Relaxed);
     view.head().magic.store(MAGIC, Ordering::Release);
@@ -124,36 +110,32 @@ pub(crate) fn number_of(file: &OwnedFd) -> i32 {
 
 /// Head and control pages, mapped.
 pub struct View {
-    start: NonNull<u8>,
-    length: usize,
+    mapping: Mapping,
     local_ranks: usize,
 }
-
-// SAFETY: the mapping belongs to the value, and everything in it is read and written as atomics.
-unsafe impl Send for View {}
 
 impl View {
     /// Maps head and control pages of a segment for `local_ranks` ranks.
     ///
     /// # Errors
-    /// What the system said; a file that is too short is `InvalidData`.
-    pub fn map(file: BorrowedFd<'_>, local_ranks: usize) -> io::Result<View> {
+    /// [`Error::Segment`] when the file is too short or cannot be mapped.
+    pub fn map(file: BorrowedFd<'_>, local_ranks: usize) -> Result<View, Error> {
         let length = control::behind_control_pages(local_ranks);
-        if rustix::fs::fstat(file)?.st_size < length as i64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the segment is shorter than its control pages"));
+        let refused = |detail: String| Error::Segment { action: "reached", detail };
+        match rustix::fs::fstat(file) {
+            Ok(status) if status.st_size >= length as i64 => {}
+            Ok(_) => return Err(refused("it is shorter than its control pages".to_owned())),
+            Err(error) => return Err(refused(io::Error::from(error).to_string())),
         }
-        // SAFETY: a fresh shared mapping of a file that is at least `length` long; nothing else lies there.
-        let start = unsafe {
-            mmap(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0)?
-        };
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave no address"))?;
-        Ok(View { start, length, local_ranks })
+        let mapping =
+            Mapping::new(file, length).map_err(|error| refused(error.to_string().trim_end_matches('.').to_owned()))?;
+        Ok(View { mapping, local_ranks })
     }
 
     /// The head page.
     pub fn head(&self) -> &SegmentHead {
         // SAFETY: the mapping is page-aligned, longer than the head, lives as long as `self`; all fields are atomics.
-        unsafe { self.start.cast().as_ref() }
+        unsafe { &*self.mapping.pointer().cast() }
     }
 
     /// The control page of a local rank.
@@ -164,20 +146,14 @@ impl View {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
         // SAFETY: the page lies inside the mapping by the assertion, is page-aligned, and all its fields are atomics
         // (padding aside, which nobody reads).
-        unsafe { self.start.add(control::control_page_offset(local_rank)).cast().as_ref() }
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        // SAFETY: `map` made this mapping; references into it borrow `self` and have ended.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+        unsafe { &*self.mapping.pointer().add(control::control_page_offset(local_rank)).cast() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
 
     #[test]
     fn a_segment_has_head_and_free_pages() {

@@ -215,7 +215,7 @@ impl Connection {
     pub(super) fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error> {
         let mut request = Message::new("abort").with("exitcode", code);
         if let Some(sentence) = sentence {
-            request = request.with("message", escape(sentence.as_bytes()));
+            request = request.with("towpath_message", escape(sentence.as_bytes()));
         }
         self.send(&request)
     }
@@ -339,5 +339,110 @@ impl Launcher for PmiLauncher {
 
     fn finalize(&mut self) -> Result<(), Error> {
         self.connection.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpiexec::server::{Event, Server};
+    use std::os::fd::AsFd;
+    use std::sync::Mutex;
+    use std::thread;
+
+    type Sockets = Vec<OwnedFd>;
+
+    /// Serves all ranks until they have closed their connections.
+    fn serve(mut server: Server, sockets: &Sockets) {
+        let mut readers: Vec<LineReader> = sockets.iter().map(|_| LineReader::default()).collect();
+        let mut open: Vec<usize> = (0..sockets.len()).collect();
+        while !open.is_empty() {
+            let mut sources: Vec<PollFd<'_>> =
+                open.iter().map(|&rank| PollFd::new(&sockets[rank], PollFlags::IN)).collect();
+            poll(&mut sources, None).unwrap();
+            let ready: Vec<bool> = sources.iter().map(|source| !source.revents().is_empty()).collect();
+            for (_, rank) in open.clone().into_iter().enumerate().filter(|&(place, _)| ready[place]) {
+                let mut piece = [0u8; 1000];
+                let count = rustix::io::read(&sockets[rank], &mut piece).unwrap_or(0);
+                if count == 0 {
+                    open.retain(|&other| other != rank);
+                }
+                readers[rank].push(&piece[..count]);
+                let mut events = Vec::new();
+                while let Ok(Some(line)) = readers[rank].next_line() {
+                    server.line(rank, &line, &mut events);
+                }
+                for event in events {
+                    if let Event::Answer(to, line) = event {
+                        rustix::io::write(&sockets[to], &line).unwrap();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a job of threads against a server.
+    fn job(size: usize, knows_hosts: bool, body: impl Fn(PmiLauncher) + Sync) {
+        let pair = || {
+            let flags = rustix::net::SocketFlags::CLOEXEC;
+            rustix::net::socketpair(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, flags, None)
+        };
+        let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
+        let mut server = Server::new(5, &vec![0; size]);
+        if !knows_hosts {
+            server.forget_hosts();
+        }
+        thread::scope(|scope| {
+            scope.spawn(|| serve(server, &server_ends));
+            for (rank, socket) in rank_ends.into_iter().enumerate() {
+                let body = &body;
+                scope.spawn(move || body(PmiLauncher::start(Connection::over(socket), rank as u32, size).unwrap()));
+            }
+        });
+    }
+
+    #[test]
+    fn ranks_find_each_other_whether_or_not_the_server_knows_the_hosts() {
+        for knows_hosts in [true, false] {
+            let nonces = Mutex::new(Vec::new());
+            job(5, knows_hosts, |mut launcher| {
+                let job = launcher.job().clone();
+                assert_eq!((job.size, job.hosts(), job.local_ranks.len()), (5, 1, 5));
+                assert_eq!((job.appnum, job.universe_size), (Some(0), Some(5)));
+                assert!(crate::segment::belongs_to(launcher.segment().unwrap().as_fd(), job.nonce));
+                nonces.lock().unwrap().push(job.nonce);
+                launcher.finalize().unwrap();
+            });
+            let nonces = nonces.into_inner().unwrap();
+            assert!(nonces.len() == 5 && nonces.iter().all(|nonce| *nonce == nonces[0]));
+        }
+    }
+
+    #[test]
+    fn values_of_any_length_and_content_arrive() {
+        job(3, true, |mut launcher| {
+            let rank = launcher.job().rank;
+            let values = ["".to_owned(), "a b=c\n%".to_owned(), "ü".repeat(3000)];
+            for (number, value) in values.iter().enumerate() {
+                launcher.put(&format!("v{number}-{rank}"), value).unwrap();
+            }
+            launcher.fence().unwrap();
+            for (number, value) in values.iter().enumerate() {
+                let other = (rank + 1) % 3;
+                assert_eq!(launcher.get(&format!("v{number}-{other}")).unwrap().as_ref(), Some(value));
+            }
+            assert_eq!(launcher.get("nothing").unwrap(), None);
+            assert!(matches!(launcher.put("a key", ""), Err(Error::Unsendable(_))));
+        });
+    }
+
+    #[test]
+    fn a_server_that_goes_is_an_error() {
+        let (server, rank) = std::os::unix::net::UnixStream::pair().unwrap();
+        drop(server);
+        let mut connection = Connection::over(rank.into());
+        assert!(matches!(connection.initialise(), Err(Error::Connection { .. })));
+        let mut other = Connection::over(std::fs::File::open("/dev/null").unwrap().into());
+        assert!(other.fence().is_err());
     }
 }

@@ -51,6 +51,12 @@ impl Server {
         Server { space: format!("towpath_{nonce:x}"), ranks, values, bytes: 0 }
     }
 
+    /// Makes the server one of those that do not know the hosts.
+    #[cfg(test)]
+    pub(crate) fn forget_hosts(&mut self) {
+        self.values.remove("PMI_process_mapping");
+    }
+
     /// True when the rank has said hello.
     pub(crate) fn initialised(&self, rank: usize) -> bool {
         self.ranks[rank].initialised
@@ -101,7 +107,8 @@ impl Server {
                 return;
             }
             "abort" => {
-                let sentence = message.get("message").map(|text| String::from_utf8_lossy(&unescape(text)).into_owned());
+                let sentence =
+                    message.get("towpath_message").map(|text| String::from_utf8_lossy(&unescape(text)).into_owned());
                 let code = message.number("exitcode").unwrap_or(1);
                 return events.push(Event::Abort { rank, code, sentence });
             }
@@ -221,7 +228,7 @@ mod tests {
     #[test]
     fn abort_carries_code_and_sentence() {
         let mut server = Server::new(7, &[0]);
-        let events = ask(&mut server, 0, "cmd=abort exitcode=3 message=It%20broke.");
+        let events = ask(&mut server, 0, "cmd=abort exitcode=3 towpath_message=It%20broke.");
         assert_eq!(events, [Event::Abort { rank: 0, code: 3, sentence: Some("It broke.".to_owned()) }]);
     }
 

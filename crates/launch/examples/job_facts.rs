@@ -1,0 +1,69 @@
+//! Prints what a process learns from its launcher. Try it under different ones:
+//!
+//! `mpiexec -n 4 job_facts` prints the facts; further words do more, for tests and for a look at a foreign launcher:
+//! `exchange` puts and gets values and meets the other ranks in shared memory, `leave` ends without MPI_Finalize,
+//! `abort CODE` ends the job.
+
+use std::process::ExitCode;
+
+use towpath_base::control::RankState;
+use towpath_base::sync::Ordering;
+use towpath_launch::client::{Launcher, connect};
+use towpath_launch::segment::View;
+use towpath_launch::{Error, client::Job};
+
+fn main() -> ExitCode {
+    match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(9)
+        }
+    }
+}
+
+fn run(words: &[String]) -> Result<(), Error> {
+    let mut launcher = connect()?;
+    let Job { rank, size, local_rank, appnum, nonce, launcher: name, .. } = launcher.job().clone();
+    let locals = launcher.job().local_ranks.len();
+    println!(
+        "rank {rank} of {size}, {local_rank} of {locals} here, program {appnum:?}, job {nonce:x}, started by {name}"
+    );
+    let segment = launcher.segment()?;
+    let view = View::map(std::os::fd::AsFd::as_fd(&segment), locals)?;
+    let page = view.page(local_rank as usize);
+    page.pid.store(std::process::id(), Ordering::Release);
+    page.set_state(RankState::Running);
+    match words.first().map(String::as_str) {
+        Some("exchange") => exchange(&mut *launcher, &view)?,
+        Some("leave") => return Ok(()),
+        Some("abort") => {
+            let code = words.get(1).and_then(|code| code.parse().ok()).unwrap_or(1);
+            launcher.abort(code, &format!("Rank {rank} says: it's over."))?;
+            page.set_state(RankState::Aborted);
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+        _ => {}
+    }
+    page.set_state(RankState::Finalized);
+    launcher.finalize()
+}
+
+fn exchange(launcher: &mut dyn Launcher, view: &View) -> Result<(), Error> {
+    let Job { rank, size, local_ranks, .. } = launcher.job().clone();
+    let long = format!("value of {rank} = %{}", "x".repeat(5000));
+    launcher.put(&format!("key-{rank}"), &long)?;
+    launcher.fence()?;
+    let next = (rank + 1) % size;
+    let value = launcher.get(&format!("key-{next}"))?.unwrap_or_default();
+    assert!(value.starts_with(&format!("value of {next} = %")) && value.ends_with("xx") && value.len() > 5000);
+    assert_eq!(launcher.get("nobody-put-this")?, None);
+    for local in 0..local_ranks.len() {
+        assert_ne!(view.page(local).pid.load(Ordering::Acquire), 0, "the pages of all ranks are shared");
+    }
+    view.head().attached.fetch_add(1, Ordering::AcqRel);
+    launcher.fence()?;
+    assert_eq!(view.head().attached.load(Ordering::Acquire) as usize, local_ranks.len());
+    println!("exchanged");
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, alone, and where something is wrong.
+
+mod common;
+
+use common::{finish, job_facts, run, shell};
+use std::process::{Command, Stdio};
+
+/// A rank that does not see the ticket uses PMI-1.
+fn over_pmi(ranks: usize, words: &str) -> common::Run {
+    shell(ranks, &[], &format!("unset TOWPATH_JOB; exec {} {words}", job_facts()))
+}
+
+fn alone(variables: &[(&str, &str)]) -> common::Run {
+    let mut command = Command::new(job_facts());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for name in ["TOWPATH_JOB", "PMI_FD", "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"] {
+        command.env_remove(name);
+    }
+    finish(
+        {
+            command.envs(variables.iter().copied());
+            command
+        },
+        "",
+    )
+}
+
+#[test]
+fn ranks_exchange_values_and_share_memory() {
+    for run in [run(&["-n", "5", &job_facts(), "exchange"]), over_pmi(5, "exchange"), over_pmi(1, "exchange")] {
+        assert_eq!(run.code, 0, "{run:?}");
+        let lines = run.sorted();
+        assert_eq!(lines.iter().filter(|line| **line == "exchanged").count() * 2, lines.len(), "{run:?}");
+    }
+    assert!(over_pmi(2, "").output.contains("PMI-1 launcher"));
+}
+
+#[test]
+fn all_ranks_of_a_job_know_one_nonce() {
+    for run in [run(&["-n", "4", &job_facts()]), over_pmi(4, "")] {
+        let nonces: std::collections::BTreeSet<&str> =
+            run.output.lines().filter_map(|line| line.split("job ").nth(1)?.split(',').next()).collect();
+        assert_eq!(nonces.len(), 1, "{run:?}");
+    }
+}
+
+#[test]
+fn the_code_of_an_abort_is_the_exit_code() {
+    for run in [run(&["-n", "3", &job_facts(), "abort", "42"]), over_pmi(3, "abort 42")] {
+        assert_eq!(run.code, 42, "{run:?}");
+        assert!(run.errors.contains("says: it's over."), "{run:?}");
+    }
+}
+
+#[test]
+fn leaving_without_finalize_ends_the_job() {
+    let script = format!("test $PMI_RANK = 0 && exec {} leave; sleep 60", job_facts());
+    let run = shell(3, &[], &script);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.errors.contains("rank 0") && run.errors.contains("MPI_Finalize"), "{run:?}");
+}
+
+#[test]
+fn a_rank_that_never_comes_ends_the_job() {
+    let script = format!("test $PMI_RANK = 1 && exit 0; unset TOWPATH_JOB; exec {}", job_facts());
+    let run = shell(3, &[], &script);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.errors.contains("rank 1 ended without calling MPI_Init"), "{run:?}");
+}
+
+#[test]
+fn a_second_program_in_one_rank_is_refused() {
+    let facts = job_facts();
+    let run = shell(2, &[], &format!("{facts} && {facts}"));
+    assert_eq!(run.code, 9, "{run:?}");
+    assert!(run.errors.contains("one rank of mpiexec runs one MPI program"), "{run:?}");
+}
+
+#[test]
+fn jobs_inside_a_rank_are_jobs_of_their_own() {
+    let inner = format!("{} -n 2 {} exchange", env!("CARGO_BIN_EXE_mpiexec"), job_facts());
+    let run = shell(2, &[], &inner);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.output.matches("exchanged").count(), 4, "{run:?}");
+}
+
+#[test]
+fn a_process_alone_is_rank_0_of_1() {
+    let run = alone(&[]);
+    assert!(run.output.starts_with("rank 0 of 1, 0 of 1 here"), "{run:?}");
+}
+
+#[test]
+fn never_n_times_rank_0_of_1() {
+    for variables in [
+        &[("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "0")][..],
+        &[("SLURM_STEP_NUM_TASKS", "3")],
+        &[("PMI_SIZE", "2"), ("PMI_RANK", "0")],
+        &[("PMI_FD", "333"), ("PMI_SIZE", "2"), ("PMI_RANK", "0")],
+        &[("PMI_FD", "5"), ("TOWPATH_JOB", "1:a:0:2:0:6:5:99"), ("PMI_SIZE", "2"), ("PMI_RANK", "0")],
+    ] {
+        let run = alone(variables);
+        assert_eq!((run.code, run.output.as_str()), (9, ""), "{variables:?} {run:?}");
+        assert_eq!(run.errors.lines().count(), 1, "{run:?}");
+    }
+}

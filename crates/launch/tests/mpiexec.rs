@@ -1,0 +1,191 @@
+//! The command line, the output, the input and the exit codes of `mpiexec`, with programs that know nothing of MPI.
+
+mod common;
+
+use common::{finish, job_facts, mpiexec, run, shell};
+use std::process::Stdio;
+
+#[test]
+fn ranks_know_their_place() {
+    let script = "echo $PMI_RANK/$PMI_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS \
+                  $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_SIZE $MV2_COMM_WORLD_LOCAL_RANK $TOWPATH_RANK";
+    assert_eq!(shell(3, &[], script).sorted(), ["0/3 0/3 0/3 0 0", "1/3 1/3 1/3 1 1", "2/3 2/3 2/3 2 2"]);
+}
+
+#[test]
+fn several_programs_make_one_job() {
+    let run = run(&["-n", "1", "sh", "-c", "echo a $PMI_RANK", ":", "-n", "2", "sh", "-c", "echo b $PMI_RANK"]);
+    assert_eq!(run.sorted(), ["a 0", "b 1", "b 2"]);
+}
+
+#[test]
+fn variables_and_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let given = shell(1, &["-genv", "A", "1 2", "-x", "B=3=4", "--wdir", path], "echo \"$A|$B\"; pwd -P");
+    assert_eq!(given.output, format!("1 2|3=4\n{}\n", folder.path().canonicalize().unwrap().display()));
+    let none = shell(1, &["-genvnone"], "echo \"${HOME-unset}\"");
+    assert_eq!(none.output, "unset\n");
+    let missing = shell(1, &["-wdir", "/no/such"], "true");
+    assert!(missing.code == 1 && missing.errors.contains("/no/such"), "{missing:?}");
+}
+
+#[test]
+fn lines_are_tagged_and_never_mixed() {
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do printf 'rank %s ' $PMI_RANK; printf 'line %s\n' $i; done";
+    let tagged = shell(5, &["-l"], script);
+    assert_eq!(tagged.output.lines().count(), 45);
+    for line in tagged.output.lines() {
+        let rank = &line[1..2];
+        assert!(line.starts_with(&format!("[{rank}] rank {rank} line ")), "{line}");
+    }
+    let errors = shell(2, &["--tag-output"], "echo oops >&2");
+    assert!(errors.errors.contains("[0] oops\n") && errors.errors.contains("[1] oops\n"), "{errors:?}");
+}
+
+#[test]
+fn any_bytes_pass_through_in_order() {
+    let run = shell(1, &[], "head -c 300000 /dev/zero | tr '\\0' 'x'; printf '\\n\\377\\000end'");
+    assert_eq!(run.output.len(), 300_000 + 1 + 2 + 3 + 2, "one byte became three in the lossy reading");
+    assert!(run.output.ends_with("\u{fffd}\0end"));
+}
+
+#[test]
+fn a_prompt_comes_out_before_its_line_ends() {
+    let mut command = mpiexec(&["-n", "1", "sh", "-c", "printf 'name? '; read name; echo hello $name"]);
+    command.stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut prompt = [0u8; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut prompt).unwrap();
+    assert_eq!(&prompt, b"name? ");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"you\n").unwrap();
+    assert_eq!(common::wait(&mut child), 0);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut rest).unwrap();
+    assert_eq!(rest, "hello you\n");
+}
+
+#[test]
+fn rank_0_reads_the_input_and_the_others_nothing() {
+    let mut command = mpiexec(&["-n", "3", "sh", "-c", "echo $PMI_RANK: $(cat)"]);
+    command.stdin(Stdio::piped());
+    assert_eq!(finish(command, "some text\n").sorted(), ["0: some text", "1:", "2:"]);
+}
+
+#[test]
+fn output_goes_to_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/out");
+    let run = shell(2, &["--output-dir", path.to_str().unwrap()], "echo out $PMI_RANK; echo err $PMI_RANK >&2");
+    assert_eq!((run.code, run.output.as_str(), run.errors.as_str()), (0, "", ""));
+    let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!((read("rank.0/stdout"), read("rank.1/stderr")), ("out 0\n".to_owned(), "err 1\n".to_owned()));
+}
+
+#[test]
+fn exit_codes_are_those_of_the_rank_that_failed() {
+    let failed = shell(3, &[], "test $PMI_RANK != 1 || exit 3; sleep 60");
+    assert_eq!(failed.code, 3);
+    assert!(failed.errors.contains("rank 1") && failed.errors.contains("code 3"), "{failed:?}");
+    let killed = shell(3, &[], "test $PMI_RANK != 2 || kill -SEGV $$; sleep 60");
+    assert_eq!(killed.code, 128 + 11);
+    assert!(killed.errors.contains("rank 2") && killed.errors.contains("SIGSEGV"), "{killed:?}");
+    assert_eq!(shell(4, &[], "true").code, 0);
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_a_sentence() {
+    for (program, code, part) in [
+        ("no-such-program-here", 127, "neither in PATH"),
+        ("./no/such", 127, "does not exist"),
+        ("/etc/passwd", 126, "not executable"),
+        ("/tmp", 126, "is a folder"),
+    ] {
+        let run = run(&["-n", "2", program]);
+        assert!(run.code == code && run.errors.contains(part), "{run:?}");
+        assert_eq!(run.errors.lines().count(), 1, "{run:?}");
+    }
+}
+
+#[test]
+fn scripts_without_a_first_line_and_programs_of_this_folder_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plain-script");
+    std::fs::write(&file, "echo from $1\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = mpiexec(&["-n", "1", "plain-script", "here"]);
+    command.current_dir(folder.path());
+    assert_eq!(finish(command, "").output, "from here\n");
+}
+
+#[test]
+fn the_time_limit_ends_the_job() {
+    let run = shell(2, &["--timeout", "1"], "sleep 60");
+    assert_eq!(run.code, 124);
+    assert!(run.errors.contains("within 1 s"), "{run:?}");
+}
+
+#[test]
+fn what_ranks_left_running_ends_with_the_job() {
+    let begin = std::time::Instant::now();
+    let run = shell(2, &[], "sleep 50 & echo done");
+    assert_eq!((run.code, run.sorted()), (0, vec!["done", "done"]));
+    assert!(begin.elapsed().as_secs() < 50);
+}
+
+#[test]
+fn bindings_are_distinct_or_absent() {
+    let one = shell(1, &["--report-bindings"], "grep Cpus_allowed_list /proc/self/status");
+    assert!(one.errors.contains("rank 0 is bound to"), "{one:?}");
+    let none = shell(1, &["--bind-to", "none", "--report-bindings"], "true");
+    assert!(none.errors.contains("not bound"), "{none:?}");
+    let many = shell(1, &["--bind-to", "core", "--cpus-per-rank", "100000"], "true");
+    assert!(many.code == 0 && many.errors.contains("no rank is bound"), "{many:?}");
+}
+
+#[test]
+fn help_version_and_mistakes() {
+    assert!(run(&["--help"]).output.contains("--name value"));
+    assert!(run(&["-version"]).output.contains("Towpath"));
+    for (arguments, part) in
+        [(&["-n"][..], "needs"), (&["-q7"], "no option"), (&["-host", "elsewhere.example", "true"], "elsewhere")]
+    {
+        let run = run(arguments);
+        assert!(run.code == 2 && run.errors.contains(part), "{run:?}");
+    }
+}
+
+#[test]
+fn many_ranks_start_on_few_cores() {
+    let run = shell(256, &[], "echo $PMI_RANK");
+    assert_eq!((run.code, run.output.lines().count()), (0, 256), "{}", run.errors);
+}
+
+#[test]
+fn descriptors_of_other_ranks_are_not_inherited() {
+    let run = shell(3, &[], "ls /proc/$$/fd | wc -l");
+    let counts: Vec<usize> = run.output.lines().map(|line| line.trim().parse().unwrap()).collect();
+    // Those the shell opens itself come on top, and those this test was started with.
+    let own = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    assert!(counts.iter().all(|&count| count <= 8 + own), "{counts:?}");
+}
+
+#[test]
+fn the_readers_end_ends_the_job() {
+    let mut child = mpiexec(&["-n", "2", "sh", "-c", "while :; do echo y || exit 1; done"]).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_ne!(common::wait(&mut child), 0);
+}
+
+#[test]
+fn ranks_learn_the_facts_of_their_job() {
+    let run = run(&["-n", "2", &job_facts(), ":", "-n", "1", &job_facts()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let lines = run.sorted();
+    for (rank, program) in [(0, 0), (1, 0), (2, 1)] {
+        let wanted = format!("rank {rank} of 3, {rank} of 3 here, program Some({program}), job ");
+        assert!(lines[rank].starts_with(&wanted), "{run:?}");
+        assert!(lines[rank].ends_with("Towpath's mpiexec"), "{run:?}");
+    }
+}
