@@ -88,8 +88,8 @@ pub trait Launcher: Send {
     /// [`Error::Segment`] when the file cannot be made or duplicated.
     fn segment(&mut self) -> Result<OwnedFd, Error>;
 
-    /// Publishes a value under a key; others see it after the next [`Launcher::fence`]. Keys: at most 60 bytes without
-    /// blanks; values of any length.
+    /// Publishes a value under a key; others see it after the next [`Launcher::fence`]. Keys: 1 to 56
+    /// printable signs without blanks and `=`; values of any length.
     ///
     /// # Errors
     /// When the launcher refuses or is gone.

@@ -16,6 +16,9 @@ use crate::error::Error;
 use crate::hosts;
 use crate::wire::{LineReader, Message, escape};
 
+/// Longest key of a value in bytes: the servers' limit is 64, and long values get a number behind their key.
+const LONGEST_KEY: usize = 56;
+
 /// The connection of one process to a PMI-1 server.
 pub(super) struct Connection {
     socket: OwnedFd,
@@ -149,6 +152,11 @@ impl Connection {
 
     /// Puts a value of any length: what is longer than the server's limit goes in pieces.
     pub(super) fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        if key.is_empty() || key.len() > LONGEST_KEY || key.contains(|c: char| !c.is_ascii_graphic() || c == '=') {
+            return Err(Error::Unsendable(format!(
+                "The key {key:?} cannot be published: launchers take 1 to {LONGEST_KEY} signs without blanks and '='."
+            )));
+        }
         let value = escape(value.as_bytes());
         let pieces: Vec<&[u8]> = value.as_bytes().chunks(self.longest_value - 16).collect();
         self.put_piece(key, &format!("{}+{}", pieces.len().max(1), first_text(&pieces)))?;
@@ -361,7 +369,7 @@ mod tests {
                 open.iter().map(|&rank| PollFd::new(&sockets[rank], PollFlags::IN)).collect();
             poll(&mut sources, None).unwrap();
             let ready: Vec<bool> = sources.iter().map(|source| !source.revents().is_empty()).collect();
-            for (_, rank) in open.clone().into_iter().enumerate().filter(|&(place, _)| ready[place]) {
+            for (rank, _) in open.clone().into_iter().zip(ready).filter(|&(_, ready)| ready) {
                 let mut piece = [0u8; 1000];
                 let count = rustix::io::read(&sockets[rank], &mut piece).unwrap_or(0);
                 if count == 0 {

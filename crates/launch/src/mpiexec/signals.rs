@@ -93,7 +93,7 @@ pub(crate) fn next(descriptor: &OwnedFd) -> Option<i32> {
 
 /// Sends a signal to a process (`pid` > 0) or a process group (`pid` < 0); one that is gone is no error.
 pub(crate) fn send(pid: i32, signal: i32) {
-    if pid > 0 || pid < -1 {
+    if !(-1..=0).contains(&pid) {
         // SAFETY: kill touches no memory of this process.
         unsafe { libc::kill(pid, signal) };
     }
