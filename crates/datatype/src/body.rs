@@ -8,6 +8,7 @@
 use crate::basic::Basic;
 use crate::error::{Error, Result};
 use crate::plan::{Gather, Plan};
+use std::borrow::Cow;
 
 /// Which basic types occur in a type map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,8 +189,22 @@ impl Body {
             copies = copies.checked_add(length).ok_or(SIZE)?;
         }
         let body = self.copies(copies, low, high, Plan::empty())?;
+        Ok(Body { plan: self.plan_in_blocks(lengths, offsets), ..body })
+    }
+
+    fn plan_in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Plan {
         let stride = self.extent() as isize;
-        let plan = match self.plan.dense_length() {
+        let blocks = || lengths.iter().copied().zip(offsets.iter().copied()).filter(|block| block.0 > 0);
+        let first = blocks().next().map_or(0, |block| block.0);
+        if blocks().all(|block| block.0 == first) {
+            let block = self.plan.repeated(first as usize, stride);
+            let offsets: Cow<[i64]> = match lengths.contains(&0) {
+                true => blocks().map(|block| block.1).collect(),
+                false => offsets.into(),
+            };
+            return block.indexed(&offsets);
+        }
+        match self.plan.dense_length() {
             Some(length) if length as isize == stride => {
                 let mut parts = Gather::with_capacity(lengths.len());
                 blocks().for_each(|(count, offset)| parts.block(offset + self.plan.offset, count as usize * length));
@@ -198,8 +213,7 @@ impl Body {
             _ => Plan::sequence(
                 blocks().map(|(count, offset)| self.plan.repeated(count as usize, stride).shifted(offset)),
             ),
-        };
-        Ok(Body { plan, ..body })
+        }
     }
 
     /// One part after the other, as in a C structure.

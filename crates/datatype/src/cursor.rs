@@ -143,6 +143,11 @@ pub unsafe fn pack(
     capacity: usize,
 ) -> usize {
     let limit = capacity.min(total(datatype, count).saturating_sub(position));
+    if count == 1 {
+        // SAFETY: handed through; a packing walk only reads from its user side.
+        unsafe { walk::<true>(&datatype.body().plan, pointer.cast_mut(), into, position, limit) };
+        return limit;
+    }
     let whole = Whole::new(datatype, count.max(0) as usize);
     // SAFETY: handed through; a packing walk only reads from its user side.
     unsafe { whole.walk::<true>(datatype, pointer.cast_mut(), into, position, limit) };
@@ -163,6 +168,11 @@ pub unsafe fn unpack(
     length: usize,
 ) -> usize {
     let limit = length.min(total(datatype, count).saturating_sub(position));
+    if count == 1 {
+        // SAFETY: handed through; an unpacking walk only reads from its packed side.
+        unsafe { walk::<false>(&datatype.body().plan, pointer, from.cast_mut(), position, limit) };
+        return limit;
+    }
     let whole = Whole::new(datatype, count.max(0) as usize);
     // SAFETY: handed through; an unpacking walk only reads from its packed side.
     unsafe { whole.walk::<false>(datatype, pointer, from.cast_mut(), position, limit) };

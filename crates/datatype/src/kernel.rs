@@ -4,6 +4,7 @@
 //!
 //! Invariant: nothing outside the blocks is read or written, whatever the length.
 
+use std::hint::black_box;
 use std::ptr::copy_nonoverlapping;
 
 /// `rows` x `blocks` blocks of `length` bytes. Strides are in bytes and may be negative.
@@ -61,36 +62,70 @@ pub(crate) fn list_kernel<const PACK: bool>(length: usize) -> ListKernel {
     by_length!(length, list_fixed, list_any::<PACK>, PACK)
 }
 
+/// Distances of the second to the fourth block of a round from its first, and to the next round.
+///
+/// Four blocks take their addresses from one addition instead of a chain of four, which would limit the loop to one
+/// block a cycle. The compiler must not see that the distances are multiples, or it makes a chain of them again.
+#[derive(Clone, Copy)]
+struct Steps {
+    second: isize,
+    third: isize,
+    fourth: isize,
+    round: isize,
+}
+
+/// Blocks in a round.
+const ROUND: usize = 4;
+
+impl Steps {
+    #[inline(always)]
+    fn strided(block: isize) -> Steps {
+        let (third, fourth) = (black_box(block.wrapping_mul(2)), black_box(block.wrapping_mul(3)));
+        Steps { second: block, third, fourth, round: block.wrapping_mul(4) }
+    }
+
+    #[inline(always)]
+    fn dense(block: isize) -> Steps {
+        Steps { second: block, third: 2 * block, fourth: 3 * block, round: 4 * block }
+    }
+}
+
 unsafe fn grid_fixed<const LENGTH: usize>(grid: &Grid) {
-    for row in 0..grid.rows as isize {
-        let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row)).cast::<[u8; LENGTH]>();
-        let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row)).cast::<[u8; LENGTH]>();
-        for _ in 0..grid.blocks / 4 {
-            // SAFETY: the caller vouches for every block; four loads may precede four stores since nothing overlaps.
-            unsafe {
-                let first = from.read_unaligned();
-                from = from.wrapping_byte_offset(grid.from_block);
-                let second = from.read_unaligned();
-                from = from.wrapping_byte_offset(grid.from_block);
-                let third = from.read_unaligned();
-                from = from.wrapping_byte_offset(grid.from_block);
-                let fourth = from.read_unaligned();
-                from = from.wrapping_byte_offset(grid.from_block);
-                to.write_unaligned(first);
-                to = to.wrapping_byte_offset(grid.to_block);
-                to.write_unaligned(second);
-                to = to.wrapping_byte_offset(grid.to_block);
-                to.write_unaligned(third);
-                to = to.wrapping_byte_offset(grid.to_block);
-                to.write_unaligned(fourth);
-                to = to.wrapping_byte_offset(grid.to_block);
-            }
+    let dense = Steps::dense(LENGTH as isize);
+    // SAFETY: handed through. A dense side has distances that the compiler knows.
+    unsafe {
+        match (grid.to_block == dense.second, grid.from_block == dense.second) {
+            (true, _) => grid_steps::<LENGTH>(grid, dense, Steps::strided(grid.from_block)),
+            (_, true) => grid_steps::<LENGTH>(grid, Steps::strided(grid.to_block), dense),
+            _ => grid_steps::<LENGTH>(grid, Steps::strided(grid.to_block), Steps::strided(grid.from_block)),
         }
-        for _ in 0..grid.blocks % 4 {
+    }
+}
+
+#[inline(always)]
+unsafe fn grid_steps<const LENGTH: usize>(grid: &Grid, to_steps: Steps, from_steps: Steps) {
+    for row in 0..grid.rows as isize {
+        let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
+        let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
+        for _ in 0..grid.blocks / ROUND {
+            let next = |step: fn(&Steps) -> isize| {
+                (from.wrapping_offset(step(&from_steps)), to.wrapping_offset(step(&to_steps)))
+            };
+            let (second, third, fourth) = (next(|s| s.second), next(|s| s.third), next(|s| s.fourth));
+            // SAFETY: the caller vouches for every block.
+            unsafe {
+                copy_nonoverlapping(from, to, LENGTH);
+                copy_nonoverlapping(second.0, second.1, LENGTH);
+                copy_nonoverlapping(third.0, third.1, LENGTH);
+                copy_nonoverlapping(fourth.0, fourth.1, LENGTH);
+            }
+            (from, to) = next(|s| s.round);
+        }
+        for _ in 0..grid.blocks % ROUND {
             // SAFETY: as above.
-            unsafe { to.write_unaligned(from.read_unaligned()) };
-            to = to.wrapping_byte_offset(grid.to_block);
-            from = from.wrapping_byte_offset(grid.from_block);
+            unsafe { copy_nonoverlapping(from, to, LENGTH) };
+            to = to.wrapping_offset(to_steps.second);
+            from = from.wrapping_offset(from_steps.second);
         }
     }
 }
@@ -115,17 +150,13 @@ unsafe fn list_fixed<const LENGTH: usize, const PACK: bool>(
     count: usize,
     _length: usize,
 ) {
-    let mut packed = packed.cast::<[u8; LENGTH]>();
     for index in 0..count {
         // SAFETY: the caller vouches for `count` offsets, the blocks behind them and the packed bytes.
         unsafe {
-            let block = user.wrapping_offset(*offsets.add(index) as isize).cast::<[u8; LENGTH]>();
-            if PACK {
-                packed.write_unaligned(block.read_unaligned());
-            } else {
-                block.write_unaligned(packed.read_unaligned());
-            }
-            packed = packed.wrapping_add(1);
+            let block = user.wrapping_offset(*offsets.add(index) as isize);
+            let packed = packed.wrapping_add(index * LENGTH);
+            let (from, to) = if PACK { (block, packed) } else { (packed, block) };
+            copy_nonoverlapping(from, to, LENGTH);
         }
     }
 }
@@ -166,7 +197,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
             8..=16 => ends::<8>(from, to, length),
             17..=32 => ends::<16>(from, to, length),
             33..=64 => ends::<32>(from, to, length),
-            65..=512 => {
+            65..=256 => {
                 let mut done = 0;
                 while done + 64 < length {
                     to.add(done).cast::<[u8; 64]>().write_unaligned(from.add(done).cast::<[u8; 64]>().read_unaligned());

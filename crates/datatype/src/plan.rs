@@ -18,6 +18,10 @@ pub(crate) const MAX_LOOPS: usize = 4;
 /// A child with at most so many blocks is split into them when it becomes part of a sequence.
 const EXPANDED_BLOCKS: usize = 16;
 
+/// Equal blocks are joined into unequal ones only if that leaves at most one in so many: a loop over equal blocks is
+/// faster than one over a few less of any length.
+const MERGE_FACTOR: usize = 4;
+
 /// One entry in `MARK_DISTANCE` of a list remembers its position among the packed bytes.
 pub(crate) const MARK_DISTANCE: usize = 32;
 
@@ -220,6 +224,10 @@ impl Plan {
             return self.repeated(offsets.len(), stride).shifted(offsets[0]);
         }
         if let Some(length) = self.dense_length() {
+            let touching = offsets.windows(2).filter(|pair| pair[0] + length as i64 == pair[1]).count();
+            if touching * MERGE_FACTOR < offsets.len() * (MERGE_FACTOR - 1) {
+                return equal_blocks(length, offsets.into()).shifted(self.offset);
+            }
             let mut parts = Gather::with_capacity(offsets.len());
             offsets.iter().for_each(|offset| parts.block(offset + self.offset, length));
             return parts.finish();
@@ -343,6 +351,13 @@ impl Gather {
     }
 }
 
+/// The plan of equal blocks that are not in arithmetic progression.
+fn equal_blocks(length: usize, offsets: Box<[i64]>) -> Plan {
+    let size = offsets.len() * length;
+    let (pack, unpack) = (list_kernel::<true>(length), list_kernel::<false>(length));
+    Plan { offset: 0, size, shape: Shape::Blocks(Arc::new(Blocks { length, offsets, pack, unpack })) }
+}
+
 /// The plan of blocks of which no two neighbours touch.
 fn from_blocks(blocks: Vec<Block>) -> Plan {
     let Block { offset, length } = blocks[0];
@@ -354,9 +369,7 @@ fn from_blocks(blocks: Vec<Block>) -> Plan {
         if let Some(stride) = progression(&offsets) {
             return Plan::dense(offset, length).repeated(offsets.len(), stride);
         }
-        let size = offsets.len() * length;
-        let (pack, unpack) = (list_kernel::<true>(length), list_kernel::<false>(length));
-        return Plan { offset: 0, size, shape: Shape::Blocks(Arc::new(Blocks { length, offsets, pack, unpack })) };
+        return equal_blocks(length, offsets);
     }
     let mut size = 0;
     let mut marks = Vec::with_capacity(blocks.len() / MARK_DISTANCE + 1);

@@ -56,7 +56,7 @@ pub(crate) unsafe fn walk_nest<const PACK: bool>(
         return unsafe { exchange::<PACK>(user.wrapping_add(skip), packed, limit) };
     }
     let (mut packed, mut limit) = (packed, limit);
-    let (mut index, within) = (skip / block, skip % block);
+    let (mut index, within) = if skip == 0 { (0, 0) } else { (skip / block, skip % block) };
     // SAFETY: the pieces together are the `limit` bytes from `skip` on.
     unsafe {
         if within > 0 {
