@@ -15,6 +15,7 @@ pub mod loopback;
 mod regions;
 pub mod shm;
 pub mod wires;
+pub mod wrap;
 
 pub use shm::Segment;
 pub use wires::Wires;

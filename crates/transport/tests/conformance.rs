@@ -3,23 +3,32 @@
 
 mod machine;
 
-use machine::{Machine, Traffic};
+use machine::{Machine, Traffic, wires};
 use towpath_transport::shm::Settings;
-use towpath_transport::{SHORT_BYTES, Wire};
+use towpath_transport::wrap::{Faults, Faulty};
+use towpath_transport::{SHORT_BYTES, Wire, Wires};
 
 fn settings() -> Settings {
     Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 }
 }
 
-/// Every kind of machine that the suite runs on.
-fn machines(ranks: usize) -> Vec<(&'static str, Machine)> {
+/// Every kind of machine that the suite runs on: different settings, and without and with faults.
+fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
+    let well = Faults { seed: 1, refuse: 0, delay: 0, idle: 0 };
+    let badly = Faults { seed: 5, refuse: 30, delay: 40, idle: 30 };
     let kinds = [
-        ("rings after 4 sends", settings()),
-        ("never a ring", Settings { hot_sends: 0, ..settings() }),
-        ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }),
-        ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }),
+        ("rings after 4 sends", settings(), well),
+        ("never a ring", Settings { hot_sends: 0, ..settings() }, well),
+        ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }, well),
+        ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }, well),
+        ("faults", settings(), badly),
+        ("faults and small rings", Settings { hot_sends: 1, ring_lines: 4, ..settings() }, badly),
     ];
-    kinds.into_iter().map(|(name, settings)| (name, Machine::new(ranks, settings))).collect()
+    let make = |settings, faults: Faults| {
+        let wrap = |(seed, wire)| Faulty::new(wire, Faults { seed: faults.seed + seed, ..faults });
+        Machine::new((0..).zip(wires(ranks, settings)).map(wrap))
+    };
+    kinds.into_iter().map(|(name, settings, faults)| (name, make(settings, faults))).collect()
 }
 
 #[test]
@@ -151,8 +160,8 @@ fn grants_arrive_while_traffic_flows_both_ways() {
 
 #[test]
 fn a_lost_peer_frees_what_was_promised_to_it() {
-    let mut machine = Machine::new(3, settings());
-    machine.publish_and_lose(0, 1);
+    let mut machine = Machine::new(wires(3, settings()));
+    machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
     machine.send(0, 2, 100);
     machine.send(2, 0, 100_000);
     machine.finish("after a loss");

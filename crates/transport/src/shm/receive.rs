@@ -68,7 +68,9 @@ impl Shm {
         for _ in 0..BATCH {
             let ring = &mut self.hot[index];
             let Some(line) = ring.receiver.ready() else {
-                ring.receiver.rest();
+                if ring.receiver.rest() {
+                    self.outgoing[ring.from as usize].notify();
+                }
                 return moved;
             };
             moved = true;
@@ -77,7 +79,11 @@ impl Shm {
             // SAFETY: the line is full and ours until `advance`.
             let taken = unsafe { self.take_entry(from, line, sink) };
             match taken {
-                Taken::Entry(bytes) => self.hot[index].receiver.advance(bytes),
+                Taken::Entry(bytes) => {
+                    if self.hot[index].receiver.advance(bytes) {
+                        self.outgoing[from].notify();
+                    }
+                }
                 Taken::Marker(epoch) => {
                     self.move_stream(from, epoch);
                     return true;
@@ -101,6 +107,8 @@ impl Shm {
                 // SAFETY: the slot is full and ours until `advance`.
                 let taken = unsafe { self.take_entry(from, line, sink) };
                 self.incoming[from].slot.advance();
+                // The sender may sleep until its slot is free.
+                self.outgoing[from].notify();
                 if let Taken::Marker(epoch) = taken {
                     self.move_stream(from, epoch);
                 }

@@ -181,22 +181,26 @@ impl<W: Words> RingReceiver<W> {
         (self.lines.load_acquire(line * LINE_WORDS) == self.next.wrapping_add(1)).then_some(line)
     }
 
-    /// The entry is consumed, with so many bytes of payload.
+    /// The entry is consumed, with so many bytes of payload. True when the sender was told: it may sleep for want of room.
     #[inline]
-    pub(crate) fn advance(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: usize) -> bool {
         self.next = self.next.wrapping_add(1);
         self.bytes += bytes as u32;
-        if self.next.wrapping_sub(self.published) > self.mask / 2 || self.bytes >= self.bytes_per_publication {
+        let due = self.next.wrapping_sub(self.published) > self.mask / 2 || self.bytes >= self.bytes_per_publication;
+        if due {
             self.publish();
         }
+        due
     }
 
-    /// Nothing more has arrived: tells the sender how far everything is consumed.
+    /// Nothing more has arrived: tells the sender how far everything is consumed. True when there was something to tell.
     #[inline]
-    pub(crate) fn rest(&mut self) {
-        if self.published != self.next {
+    pub(crate) fn rest(&mut self) -> bool {
+        let due = self.published != self.next;
+        if due {
             self.publish();
         }
+        due
     }
 
     fn publish(&mut self) {

@@ -153,54 +153,125 @@ impl Sink for Inbox<'_> {
     }
 }
 
-/// All ranks, with their wires.
-pub(crate) struct Machine {
-    wires: Vec<Wires>,
-    ranks: Vec<Rank>,
-    sent: usize,
+/// One rank with its wire.
+pub(crate) struct Station<W> {
+    own: usize,
+    wire: W,
+    rank: Rank,
     refusals: usize,
 }
 
-impl Machine {
-    pub(crate) fn new(ranks: usize, settings: Settings) -> Machine {
-        let file = create_file("towpath-conformance").unwrap();
-        let wire = |own| Wires::with_settings(Segment::map(&file, ranks, own).unwrap(), settings);
-        Machine {
-            wires: (0..ranks).map(wire).collect(),
-            ranks: (0..ranks).map(|_| Rank::default()).collect(),
-            sent: 0,
-            refusals: 0,
-        }
+impl<W: Wire> Station<W> {
+    pub(crate) fn new(own: usize, wire: W) -> Station<W> {
+        Station { own, wire, rank: Rank::default(), refusals: 0 }
     }
 
-    pub(crate) fn wire(&mut self, rank: usize) -> &mut Wires {
-        &mut self.wires[rank]
+    pub(crate) fn wire(&mut self) -> &mut W {
+        &mut self.wire
+    }
+
+    /// Messages from others that are completely received.
+    pub(crate) fn completed(&self) -> usize {
+        self.rank.completed
+    }
+
+    /// True when everything that this rank has sent has left it.
+    pub(crate) fn is_through(&self) -> bool {
+        self.rank.outbox.is_empty() && self.rank.published.is_empty() && !self.wire.busy()
+    }
+
+    pub(crate) fn send(&mut self, to: usize, length: usize) {
+        self.order(to, length, length, false);
+    }
+
+    fn order(&mut self, to: usize, length: usize, wanted: usize, packed: bool) {
+        let number = self.rank.numbers.entry(to).or_default();
+        let order = Order { to, number: *number, length, wanted, packed };
+        *number += 1;
+        self.rank.outbox.push_back(order);
+        self.push_out();
+    }
+
+    /// Sends what the wire takes.
+    fn push_out(&mut self) {
+        let mut blocked: Vec<usize> = Vec::new();
+        let mut kept = VecDeque::new();
+        while let Some(order) = self.rank.outbox.pop_front() {
+            if blocked.contains(&order.to) || !send_one(&mut self.wire, &mut self.rank, self.own, &order) {
+                self.refusals += usize::from(!blocked.contains(&order.to));
+                blocked.push(order.to);
+                kept.push_back(order);
+            }
+        }
+        self.rank.outbox = kept;
+    }
+
+    /// Progress, pulls of what was announced, sends. True when something happened.
+    pub(crate) fn turn(&mut self) -> bool {
+        let mut moved = self.wire.progress(&mut Inbox { own: self.own, rank: &mut self.rank });
+        for (from, number, wanted, packed, key) in std::mem::take(&mut self.rank.announced) {
+            let token = self.rank.next_token;
+            self.rank.next_token += 1;
+            let mut buffer = vec![0; wanted];
+            let pointer = buffer.as_mut_ptr();
+            let target = if packed {
+                let drain = Box::new(SlowUnpacker { into: pointer, room: wanted, calls: 0 });
+                Target::Unpacker { drain, length: wanted }
+            } else {
+                Target::Bytes { pointer, length: wanted }
+            };
+            self.rank.pulls.insert(token, Pulled { from, number, buffer });
+            // SAFETY: the buffer lives in `pulls` until reported.
+            unsafe { self.wire.pull(PeerIndex(from as u32), key, token, target) };
+            moved = true;
+        }
+        let waiting = self.rank.outbox.len();
+        self.push_out();
+        moved | (self.rank.outbox.len() < waiting)
+    }
+}
+
+/// All ranks, with their wires, in one thread.
+pub(crate) struct Machine<W> {
+    stations: Vec<Station<W>>,
+    sent: usize,
+}
+
+/// The wires of `ranks` ranks, each with its own mapping of one memory file.
+pub(crate) fn wires(ranks: usize, settings: Settings) -> Vec<Wires> {
+    let file = create_file("towpath-conformance").unwrap();
+    let wire = |own| Wires::with_settings(Segment::map(&file, ranks, own).unwrap(), settings);
+    (0..ranks).map(wire).collect()
+}
+
+impl<W: Wire> Machine<W> {
+    pub(crate) fn new(wires: impl IntoIterator<Item = W>) -> Machine<W> {
+        let stations = wires.into_iter().enumerate().map(|(own, wire)| Station::new(own, wire)).collect();
+        Machine { stations, sent: 0 }
+    }
+
+    pub(crate) fn wire(&mut self, rank: usize) -> &mut W {
+        self.stations[rank].wire()
     }
 
     pub(crate) fn refusals(&self) -> usize {
-        self.refusals
+        self.stations.iter().map(|station| station.refusals).sum()
     }
 
     pub(crate) fn send(&mut self, from: usize, to: usize, length: usize) {
-        self.order(from, to, length, length, false);
+        self.sent += 1;
+        self.stations[from].send(to, length);
     }
 
     /// Publishes `length` bytes of which the receiver wants only some.
     pub(crate) fn send_cut(&mut self, from: usize, to: usize, length: usize, wanted: usize) {
-        self.order(from, to, length, wanted, false);
+        self.sent += 1;
+        self.stations[from].order(to, length, wanted, false);
     }
 
     pub(crate) fn send_packed(&mut self, from: usize, to: usize, length: usize) {
-        self.order(from, to, length, length, true);
-    }
-
-    fn order(&mut self, from: usize, to: usize, length: usize, wanted: usize, packed: bool) {
-        let number = self.ranks[from].numbers.entry(to).or_default();
-        let order = Order { to, number: *number, length, wanted, packed };
-        *number += 1;
-        self.ranks[from].outbox.push_back(order);
         self.sent += 1;
-        self.push_out(from);
+        self.stations[from].order(to, length, length, true);
     }
 
     pub(crate) fn withdraw_at_once(&mut self, from: usize, to: usize) -> bool {
@@ -210,81 +281,49 @@ impl Machine {
         (0..20).all(|_| {
             let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
             // SAFETY: the bytes live until the region is withdrawn.
-            let key = unsafe { self.wires[from].publish(peer, 0, source) };
+            let key = unsafe { self.wire(from).publish(peer, 0, source) };
             self.turn(from);
-            let first = self.wires[from].withdraw(peer, key);
-            first && !self.wires[from].withdraw(peer, key)
+            let first = self.wire(from).withdraw(peer, key);
+            first && !self.wire(from).withdraw(peer, key)
         })
     }
 
-    pub(crate) fn publish_and_lose(&mut self, from: usize, to: usize) {
+    pub(crate) fn publish_and_lose(&mut self, from: usize, to: usize, lose: impl Fn(&mut W, PeerIndex)) {
         let peer = PeerIndex(to as u32);
-        self.ranks[from].published.insert(1 << 40, Vec::new());
-        let source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
-        // SAFETY: nothing lies behind the source.
-        unsafe { self.wires[from].publish(peer, 1 << 40, source) };
-        self.wires[from].mark_lost(peer);
+        let bytes = vec![1; 100_000];
+        for token in 0..10 {
+            self.stations[from].rank.published.insert(1 << 40 | token, Vec::new());
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+            // SAFETY: the bytes live until the loss has released the region.
+            unsafe { self.wire(from).publish(peer, 1 << 40 | token, source) };
+        }
         self.turn(from);
-        assert_eq!((self.ranks[from].released, &self.ranks[from].lost[..]), (1, &[peer][..]));
+        lose(self.wire(from), peer);
+        self.turn(from);
+        let rank = &self.stations[from].rank;
+        assert_eq!((rank.released, &rank.lost[..]), (10, &[peer][..]));
     }
 
-    /// Sends what the wire takes.
-    fn push_out(&mut self, from: usize) {
-        let (rank, wire) = (&mut self.ranks[from], &mut self.wires[from]);
-        let mut blocked: Vec<usize> = Vec::new();
-        let mut kept = VecDeque::new();
-        while let Some(order) = rank.outbox.pop_front() {
-            if blocked.contains(&order.to) || !send_one(wire, rank, from, &order) {
-                self.refusals += usize::from(!blocked.contains(&order.to));
-                blocked.push(order.to);
-                kept.push_back(order);
-            }
-        }
-        rank.outbox = kept;
-    }
-
-    /// One turn of a rank: progress, pulls of what was announced, sends. True when something happened.
     pub(crate) fn turn(&mut self, own: usize) -> bool {
-        let mut moved = self.wires[own].progress(&mut Inbox { own, rank: &mut self.ranks[own] });
-        let (rank, wire) = (&mut self.ranks[own], &mut self.wires[own]);
-        for (from, number, wanted, packed, key) in std::mem::take(&mut rank.announced) {
-            let token = rank.next_token;
-            rank.next_token += 1;
-            let mut buffer = vec![0; wanted];
-            let pointer = buffer.as_mut_ptr();
-            let target = if packed {
-                let drain = Box::new(SlowUnpacker { into: pointer, room: wanted, calls: 0 });
-                Target::Unpacker { drain, length: wanted }
-            } else {
-                Target::Bytes { pointer, length: wanted }
-            };
-            rank.pulls.insert(token, Pulled { from, number, buffer });
-            // SAFETY: the buffer lives in `pulls` until reported.
-            unsafe { wire.pull(PeerIndex(from as u32), key, token, target) };
-            moved = true;
-        }
-        let waiting = self.ranks[own].outbox.len();
-        self.push_out(own);
-        moved | (self.ranks[own].outbox.len() < waiting)
+        self.stations[own].turn()
     }
 
     /// Turns all ranks until everything sent is received; fails when nothing moves any more.
     pub(crate) fn finish(&mut self, name: &str) {
         let mut still = 0;
         while still < 20 {
-            let moved = (0..self.ranks.len()).fold(false, |moved, rank| self.turn(rank) | moved);
+            let moved = (0..self.stations.len()).fold(false, |moved, rank| self.turn(rank) | moved);
             still = if moved { 0 } else { still + 1 };
         }
-        let completed: usize = self.ranks.iter().map(|rank| rank.completed).sum();
+        let completed: usize = self.stations.iter().map(Station::completed).sum();
         assert_eq!(completed, self.sent, "{name}: messages are missing");
-        for (own, rank) in self.ranks.iter().enumerate() {
-            assert!(rank.published.is_empty(), "{name}: rank {own} waits for {} releases", rank.published.len());
-            assert!(!self.wires[own].busy(), "{name}: the wire of rank {own} is busy after everything is done");
+        for station in &self.stations {
+            assert!(station.is_through(), "{name}: rank {} owes something after everything is done", station.own);
         }
     }
 }
 
-fn send_one(wire: &mut Wires, rank: &mut Rank, from: usize, order: &Order) -> bool {
+fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -> bool {
     let to = PeerIndex(order.to as u32);
     let content = bytes(from, order.to, order.number, order.length);
     let whole = order.wanted == order.length && !order.packed;

@@ -1,0 +1,182 @@
+//! A wire that misbehaves as far as the contract allows: it refuses, delays, and lets different senders overtake each
+//! other, by a seeded generator, so that a failing run can be repeated. For tests of everything above the wires.
+//!
+//! Kept: order per sender, and nothing is lost (loss is a matter of networks, below their reliability).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+use crate::{Header, NoResource, RegionKey, Sink, Wire};
+
+/// How a [`Faulty`] wire misbehaves; chances in percent.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// Start of the generator; the same seed gives the same faults for the same calls.
+    pub seed: u64,
+    /// Chance that a send is refused although there is room.
+    pub refuse: u32,
+    /// Chance that an event which has arrived is kept for a later progress.
+    pub delay: u32,
+    /// Chance that a progress does not look at the wire at all.
+    pub idle: u32,
+}
+
+enum Event {
+    Arrived { header: Header, payload: Vec<u8> },
+    Lost,
+}
+
+/// Events that the wire has reported and the caller has not seen yet.
+#[derive(Default)]
+struct Kept {
+    by_peer: BTreeMap<PeerIndex, VecDeque<Event>>,
+    released: VecDeque<u64>,
+    pulled: VecDeque<u64>,
+}
+
+impl Sink for Kept {
+    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        let mut bytes = vec![0; length];
+        // SAFETY: the wire lends `length` readable bytes.
+        unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
+        self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
+    }
+    fn released(&mut self, token: u64) {
+        self.released.push_back(token);
+    }
+    fn pulled(&mut self, token: u64) {
+        self.pulled.push_back(token);
+    }
+    fn lost(&mut self, peer: PeerIndex) {
+        self.by_peer.entry(peer).or_default().push_back(Event::Lost);
+    }
+}
+
+/// A wire with faults.
+pub struct Faulty<W> {
+    inner: W,
+    faults: Faults,
+    random: u64,
+    kept: Kept,
+}
+
+impl<W: Wire> Faulty<W> {
+    /// Wraps a wire.
+    pub fn new(inner: W, faults: Faults) -> Faulty<W> {
+        Faulty { inner, faults, random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, kept: Kept::default() }
+    }
+
+    /// The wire below.
+    pub fn inner(&mut self) -> &mut W {
+        &mut self.inner
+    }
+
+    /// True with a chance of `percent`.
+    fn chance(&mut self, percent: u32) -> bool {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 32) % 100 < u64::from(percent)
+    }
+
+    fn show_arrivals(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut by_peer = std::mem::take(&mut self.kept.by_peer);
+        for (peer, events) in &mut by_peer {
+            while !events.is_empty() && !self.chance(self.faults.delay) {
+                moved = true;
+                match events.pop_front() {
+                    Some(Event::Arrived { header, payload }) => {
+                        sink.arrived(*peer, &header, payload.as_ptr(), payload.len());
+                    }
+                    Some(Event::Lost) => sink.lost(*peer),
+                    None => {}
+                }
+            }
+        }
+        by_peer.retain(|_, events| !events.is_empty());
+        self.kept.by_peer = by_peer;
+        moved
+    }
+
+    fn show_completions(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        while !self.kept.released.is_empty() && !self.chance(self.faults.delay) {
+            self.kept.released.pop_front().into_iter().for_each(|token| sink.released(token));
+            moved = true;
+        }
+        while !self.kept.pulled.is_empty() && !self.chance(self.faults.delay) {
+            self.kept.pulled.pop_front().into_iter().for_each(|token| sink.pulled(token));
+            moved = true;
+        }
+        moved
+    }
+
+    fn keeps_something(&self) -> bool {
+        !(self.kept.by_peer.is_empty() && self.kept.released.is_empty() && self.kept.pulled.is_empty())
+    }
+}
+
+impl<W: Wire> Wire for Faulty<W> {
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.chance(self.faults.refuse) {
+            return Err(NoResource);
+        }
+        // SAFETY: handed through.
+        unsafe { self.inner.short(to, header, payload, length) }
+    }
+
+    fn copied_limit(&self, to: PeerIndex) -> usize {
+        self.inner.copied_limit(to)
+    }
+
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if self.chance(self.faults.refuse) {
+            return Err(NoResource);
+        }
+        self.inner.copied(to, header, length, fill)
+    }
+
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        // SAFETY: handed through; a kept `released` only makes the memory live longer than needed.
+        unsafe { self.inner.publish(to, token, source) }
+    }
+
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
+        self.inner.withdraw(to, key)
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        // SAFETY: handed through, as above.
+        unsafe { self.inner.pull(from, key, token, target) }
+    }
+
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        if !self.chance(self.faults.idle) {
+            moved |= self.inner.progress(&mut self.kept);
+        }
+        moved |= self.show_arrivals(sink);
+        moved |= self.show_completions(sink);
+        // Something kept here is something that may still happen: nobody must fall asleep over it.
+        moved || self.keeps_something()
+    }
+
+    fn busy(&self) -> bool {
+        self.keeps_something() || self.inner.busy()
+    }
+}

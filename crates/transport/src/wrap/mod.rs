@@ -1,0 +1,5 @@
+//! Wires around wires: the same contract, with something added.
+
+pub mod fault;
+
+pub use fault::{Faults, Faulty};
