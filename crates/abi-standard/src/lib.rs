@@ -5,6 +5,10 @@
 
 // Conversions and helpers whose functions have no body yet.
 #![allow(dead_code, unused_imports)]
+// The names are those of the standard.
+#![allow(non_snake_case, non_camel_case_types, non_upper_case_globals)]
+// C sees more of a face than Rust does.
+#![allow(unreachable_pub)]
 
 mod callbacks;
 mod constants;
