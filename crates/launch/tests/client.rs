@@ -35,6 +35,24 @@ fn ranks_exchange_values_and_share_memory() {
     assert!(over_pmi(2, "").output.contains("PMI-1 launcher"));
 }
 
+/// Needs the right to make namespaces; without it there is nothing to test.
+#[test]
+fn memory_is_shared_across_containers() {
+    for namespaces in ["-p -f --mount-proc", "-p -f --mount-proc -n"] {
+        let may = Command::new("unshare").args(namespaces.split(' ')).arg("true").output();
+        if !may.is_ok_and(|run| run.status.success()) {
+            eprintln!("unshare {namespaces} is not allowed here: skipped");
+            continue;
+        }
+        let script = format!(
+            "unset TOWPATH_JOB; test $PMI_RANK = 0 && exec {0} exchange; exec unshare {namespaces} {0} exchange",
+            job_facts()
+        );
+        let run = shell(3, &[], &script);
+        assert_eq!(run.output.matches("exchanged").count(), 3, "{run:?}");
+    }
+}
+
 #[test]
 fn all_ranks_of_a_job_know_one_nonce() {
     for run in [run(&["-n", "4", &job_facts()]), over_pmi(4, "")] {

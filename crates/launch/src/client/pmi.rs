@@ -290,7 +290,7 @@ fn server_name() -> String {
     let set = |name: &str| config::environment(name).is_some();
     if set("SLURM_STEP_ID") || set("SLURM_STEPID") {
         "srun".to_owned()
-    } else if set("I_MPI_HYDRA_ENV") || set("I_MPI_MPIRUN") {
+    } else if set("I_MPI_HYDRA_UUID") || set("I_MPI_HYDRA_ENV") {
         "the Hydra launcher of Intel MPI".to_owned()
     } else if set("HYDI_CONTROL_FD") || set("PMI_HOSTNAME") {
         "the Hydra launcher (mpiexec of MPICH)".to_owned()

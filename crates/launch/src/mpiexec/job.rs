@@ -191,6 +191,10 @@ impl Job {
         if self.destinations[0].is_gone() && self.phase == Phase::Running {
             self.fail(Failure::OutputGone);
         }
+        if self.phase == Phase::Running && !self.failures.is_empty() {
+            // The MPI_Abort that made this rank give up may still lie in another rank's socket.
+            (0..self.ranks.len()).for_each(|rank| self.read_pmi(rank));
+        }
         match self.phase {
             Phase::Running if !self.failures.is_empty() => self.begin_end(libc::SIGTERM, GRACE),
             Phase::Running if self.running == 0 => self.close(),
