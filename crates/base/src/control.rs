@@ -30,6 +30,11 @@ pub struct SegmentHead {
     /// Logical processors that the local ranks may use together (union of their affinity masks cut by the cgroup
     /// quota), as far as they have said so.
     pub allowed_cores: AtomicU32,
+    /// How many ranks have added their affinity mask to `affinity`.
+    pub affinities: AtomicU32,
+    padding: [u8; 24],
+    /// Union of the affinity masks of the ranks, one bit per logical processor.
+    pub affinity: [AtomicU64; 16],
 }
 
 /// State of a rank as its page shows it.
@@ -105,6 +110,8 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, local_ranks), 16);
         assert_eq!(offset_of!(SegmentHead, attached), 20);
         assert_eq!(offset_of!(SegmentHead, aborting), 28);
+        assert_eq!(offset_of!(SegmentHead, affinities), 36);
+        assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);
         assert_eq!(offset_of!(ControlPage, last_call), 8);

@@ -1,6 +1,8 @@
-//! Which logical processors this process may use.
+//! Which logical processors this process may use, and all ranks of the host together.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
+use towpath_base::control::SegmentHead;
+use towpath_base::sync::Ordering;
 
 /// Words of an affinity mask (1024 processors).
 pub const MASK_WORDS: usize = 16;
@@ -30,6 +32,24 @@ pub fn allowed(mask: &Mask) -> usize {
     let named = count(mask);
     let quota = crate::cgroup::processor_quota().unwrap_or(usize::MAX);
     named.min(quota).max(1)
+}
+
+/// Adds a rank's mask to the union in the segment. Once per rank.
+pub fn announce(head: &SegmentHead, mask: &Mask) {
+    for (shared, own) in head.affinity.iter().zip(mask) {
+        shared.fetch_or(*own, Ordering::Relaxed);
+    }
+    head.affinities.fetch_add(1, Ordering::Release);
+}
+
+/// How many ranks have announced their masks, and the union of these.
+pub fn announced(head: &SegmentHead) -> (u32, Mask) {
+    let ranks = head.affinities.load(Ordering::Acquire);
+    let mut mask = [0; MASK_WORDS];
+    for (own, shared) in mask.iter_mut().zip(&head.affinity) {
+        *own = shared.load(Ordering::Relaxed);
+    }
+    (ranks, mask)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use towpath_base::config;
 use towpath_base::control::{ControlPage, SegmentHead};
 use towpath_base::sync::{Ordering, compiler_fence, fence};
 
-use crate::{futex, membarrier};
+use crate::{cgroup, cores, futex, membarrier};
 
 /// What can end a wait. Descriptors (sockets, the launcher) join as further variants.
 #[derive(Clone, Copy)]
@@ -43,8 +43,13 @@ const POLLS_WITHOUT_PAUSE: u32 = 4096;
 /// The waiting state of one thread of a process: knows how long it has waited and what to do next.
 #[derive(Debug)]
 pub struct Waiter {
+    local_ranks: usize,
+    quota: usize,
+    /// How many ranks had said where they may run when the policy was chosen.
+    announced: u32,
+    cores: usize,
     fits: bool,
-    use_membarrier: bool,
+    membarrier: bool,
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
@@ -56,29 +61,67 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Policy for a host with so many ranks of this job on so many allowed cores. Announces on the own control page
-    /// how posters must look at the sleep word, so it must be made before the process first waits.
-    pub fn new(local_ranks: usize, allowed_cores: usize, own: &ControlPage) -> Waiter {
-        let cores = allowed_cores.max(1);
-        let fits = local_ranks <= cores;
-        let per_core = local_ranks.div_ceil(cores).max(1) as u32;
-        // A barrier in all processes interrupts every core; where sleeping is frequent a fence per message is cheaper.
-        let use_membarrier = membarrier::register() && fits;
-        own.wake_fence.store(u32::from(!use_membarrier), Ordering::Release);
-        fence(Ordering::SeqCst);
-        let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
-        Waiter {
-            fits,
-            use_membarrier,
-            spin: if fits { spin } else { Duration::ZERO },
-            yields_before_sleep: 2 * per_core + 2,
-            slow_yield: Duration::from_micros(50) + Duration::from_micros(5) * per_core,
+    /// Policy for a host with so many ranks of this job. Announces where this rank may run and how posters must look at
+    /// the sleep word, so it must be made once per process, before it first waits. While the other ranks start, the
+    /// policy follows what they announce.
+    pub fn new(local_ranks: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
+        cores::announce(head, &cores::affinity());
+        Waiter::with_quota(local_ranks, cgroup::processor_quota().unwrap_or(usize::MAX), head, own)
+    }
+
+    /// As [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
+    pub fn with_quota(local_ranks: usize, quota: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
+        let mut waiter = Waiter {
+            local_ranks,
+            quota,
+            announced: 0,
+            cores: 0,
+            fits: false,
+            membarrier: membarrier::register(),
+            spin: Duration::ZERO,
+            yields_before_sleep: 0,
+            slow_yield: Duration::ZERO,
             average_yield: Duration::ZERO,
             polls: 0,
             yields: 0,
             began: None,
             sleeps: 0,
+        };
+        own.wake_fence.store(1, Ordering::Relaxed);
+        waiter.choose(head, own);
+        waiter
+    }
+
+    /// Chooses the policy from what the ranks have announced.
+    fn choose(&mut self, head: &SegmentHead, own: &ControlPage) {
+        let (announced, mask) = cores::announced(head);
+        let united = if announced == 0 { self.quota } else { cores::count(&mask) };
+        self.announced = announced;
+        self.cores = united.min(self.quota).max(1);
+        self.fits = self.local_ranks <= self.cores;
+        let per_core = self.local_ranks.div_ceil(self.cores) as u32;
+        let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
+        self.spin = if self.fits { spin } else { Duration::ZERO };
+        self.yields_before_sleep = 2 * per_core + 2;
+        self.slow_yield = Duration::from_micros(50) + Duration::from_micros(5) * per_core;
+        head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
+        let fence_needed = !self.barrier_before_sleep();
+        let before = own.wake_fence.swap(u32::from(fence_needed), Ordering::SeqCst);
+        if fence_needed && before == 0 {
+            // Whoever posted without a fence until now has shown its message when this returns.
+            membarrier::global();
         }
+    }
+
+    /// True when this process asks for a barrier in all others before it sleeps; else posters fence. A barrier
+    /// interrupts every core: where sleeping is frequent, a fence per message is cheaper.
+    fn barrier_before_sleep(&self) -> bool {
+        self.membarrier && self.fits
+    }
+
+    /// Cores that the ranks may use together, as far as they have said so.
+    pub fn cores(&self) -> usize {
+        self.cores
     }
 
     /// True when there are more ranks than cores: polling calls that find nothing should yield too.
@@ -115,6 +158,10 @@ impl Waiter {
 
     #[cold]
     fn idle_slowly(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
+        let Sources::SharedMemory { own, head } = sources;
+        if head.affinities.load(Ordering::Relaxed) != self.announced {
+            self.choose(head, own);
+        }
         let now = Instant::now();
         let waited = now - *self.began.get_or_insert(now);
         if self.fits && waited < self.spin {
@@ -138,9 +185,9 @@ impl Waiter {
         let Sources::SharedMemory { own, head } = sources;
         own.sleep.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if self.use_membarrier && !membarrier::global() {
+        if self.barrier_before_sleep() && !membarrier::global() {
             // Forbidden since the start (a sandbox was entered): from now on posters fence, and this once stay awake.
-            self.use_membarrier = false;
+            self.membarrier = false;
             own.wake_fence.store(1, Ordering::SeqCst);
             own.sleep.store(0, Ordering::Relaxed);
             return;
@@ -230,7 +277,7 @@ mod tests {
         for local_ranks in [1, 1000] {
             let pages = Pages::new();
             let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
-            let mut waiter = Waiter::new(local_ranks, 2, pages.own());
+            let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     for round in 0..2000u32 {
@@ -255,10 +302,27 @@ mod tests {
     }
 
     #[test]
+    fn the_policy_follows_the_ranks_that_announce_their_cores() {
+        let pages = Pages::new();
+        let mask = |cpu: usize| {
+            let mut mask = [0; cores::MASK_WORDS];
+            mask[cpu / 64] = 1 << (cpu % 64);
+            mask
+        };
+        cores::announce(pages.head(), &mask(0));
+        let mut waiter = Waiter::with_quota(2, 8, pages.head(), pages.own());
+        assert!(waiter.oversubscribed(), "one core is known, for two ranks");
+        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
+        cores::announce(pages.head(), &mask(70));
+        waiter.idle(pages.sources(), || true);
+        assert!(!waiter.oversubscribed() && waiter.cores() == 2);
+    }
+
+    #[test]
     fn an_abort_ends_the_sleep() {
         let pages = Pages::new();
         let never = AtomicU32::new(0);
-        let mut waiter = Waiter::new(100, 1, pages.own());
+        let mut waiter = Waiter::with_quota(100, 1, pages.head(), pages.own());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(5));

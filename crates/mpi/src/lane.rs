@@ -142,7 +142,9 @@ impl Lane {
                 waiting.reset();
                 return result;
             }
-            if !moved {
+            if moved {
+                waiting.reset();
+            } else {
                 waiting.idle(|| self.poll());
             }
         }

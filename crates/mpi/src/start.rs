@@ -1,7 +1,6 @@
 //! Building the lane: cores, waiting policy, wires and engine.
 
 use towpath_engine::{Engine, Limits};
-use towpath_machine::cores;
 use towpath_machine::wait::Waiter;
 use towpath_transport::Wires;
 use towpath_transport::shm::Segment;
@@ -12,11 +11,10 @@ use crate::request_table::Requests;
 use crate::runs::Runs;
 use crate::waiting::Waiting;
 
-/// The lane of this process, and how many cores the local ranks may use.
-pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<(Lane, usize)> {
-    let cores = cores::allowed(&cores::affinity());
-    let waiter = Waiter::new(local_ranks, cores, segment.own_control());
+/// The lane of this process.
+pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<Lane> {
+    let waiter = Waiter::new(local_ranks, segment.head(), segment.own_control());
     let waiting = Waiting::new(waiter, segment.clone());
     let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), local_ranks);
-    Ok((Lane::new(State { engine, requests: Requests::default(), runs: Runs::default() }, waiting), cores))
+    Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default() }, waiting))
 }

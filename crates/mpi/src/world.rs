@@ -365,7 +365,7 @@ fn build(thread_level: i32) -> Result<World> {
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
     let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
     drop(file);
-    let (lane, cores) = crate::start::lane(&segment, local)?;
+    let lane = crate::start::lane(&segment, local)?;
     let number = (job.nonce ^ job.nonce >> 32) as u32;
     let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();
     let me = PeerIndex(job.rank);
@@ -380,7 +380,6 @@ fn build(thread_level: i32) -> Result<World> {
         Some(text) => Selection::parse(&text).map_err(failed_start)?,
         None => Selection::default(),
     };
-    segment.head().allowed_cores.store(cores as u32, Ordering::Relaxed);
     Ok(World {
         lane,
         world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),

@@ -26,7 +26,7 @@ fn plan(ranks: usize, own: usize) -> Vec<(usize, usize)> {
 
 fn run_rank(ranks: usize, own: usize, wires: Wires, cores: usize) -> u64 {
     let segment = wires.segment().clone();
-    let mut waiter = Waiter::new(ranks, cores, segment.own_control());
+    let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
     let mut station = Station::new(own, wires);
     let expected = (0..ranks).flat_map(|rank| plan(ranks, rank)).filter(|(to, _)| *to == own).count();
     for (index, (to, length)) in plan(ranks, own).into_iter().enumerate() {
