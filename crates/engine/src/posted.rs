@@ -24,15 +24,16 @@ impl Posted {
 
     /// Appends a receive. Returns its link for [`Posted::remove`].
     #[inline]
-    pub(crate) fn add(&mut self, pattern: &Pattern, request: u32) -> u32 {
-        if self.binned == 0 && self.front.push(*pattern, request) {
+    pub(crate) fn add(&mut self, pattern: Pattern, request: u32) -> u32 {
+        if self.binned == 0 && self.front.push(pattern, request) {
             return NONE;
         }
         self.bin(pattern, request)
     }
 
     #[cold]
-    fn bin(&mut self, pattern: &Pattern, request: u32) -> u32 {
+    #[inline(never)]
+    fn bin(&mut self, pattern: Pattern, request: u32) -> u32 {
         self.binned += 1;
         self.order += 1;
         self.bins.append(pattern.kind(), pattern.context, pattern.key, self.order, request)
@@ -44,11 +45,12 @@ impl Posted {
         if let Some(position) = self.front.find(message) {
             return Some(self.front.remove(position));
         }
-        if self.binned == 0 { None } else { self.take_binned(message) }
+        if self.binned == 0 { None } else { self.take_binned(*message) }
     }
 
     #[cold]
-    fn take_binned(&mut self, message: &Pattern) -> Option<u32> {
+    #[inline(never)]
+    fn take_binned(&mut self, message: Pattern) -> Option<u32> {
         let oldest = (0..4)
             .filter_map(|kind| self.bins.oldest(kind, message.context, message.key))
             .min_by_key(|found| found.0)?;
@@ -98,7 +100,7 @@ mod tests {
                 match event {
                     Event::Post(context, from, tag) => {
                         let pattern = Pattern::receive(ContextId(context), from.map(PeerIndex), tag);
-                        let link = posted.add(&pattern, number as u32);
+                        let link = posted.add(pattern, number as u32);
                         naive.push((pattern, number as u32, link));
                     }
                     Event::Arrive(context, from, tag) => {

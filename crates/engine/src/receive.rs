@@ -69,15 +69,13 @@ impl<W: Wire> Engine<W> {
         if let Some(at) = self.state.unexpected.find(&pattern) {
             return self.receive_found(at, target);
         }
+        if from.is_some_and(|peer| self.state.peers.is_lost(peer)) {
+            return self.receive_never(from);
+        }
         let state = &mut self.state;
         let completion = Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, tag.unwrap_or(-1), 0);
         let index = state.requests.add(completion, Work::Posted { target, link: NONE });
-        if from.is_some_and(|peer| state.peers.is_lost(peer)) {
-            state.requests.slot(index).completion.lost = true;
-            state.requests.complete(index);
-            return state.requests.id(index);
-        }
-        let link = state.posted.add(&pattern, index);
+        let link = state.posted.add(pattern, index);
         if link != NONE
             && let Work::Posted { link: place, .. } = &mut state.requests.slot(index).work
         {
@@ -86,7 +84,18 @@ impl<W: Wire> Engine<W> {
         state.requests.id(index)
     }
 
+    /// A receive from a peer that is lost and has left nothing behind.
+    #[cold]
+    #[inline(never)]
+    fn receive_never(&mut self, from: Option<PeerIndex>) -> RequestId {
+        let completion = Completion { lost: true, ..Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, -1, 0) };
+        let index = self.state.requests.add(completion, Work::None);
+        self.state.requests.complete(index);
+        self.state.requests.id(index)
+    }
+
     /// Receives the waiting message `at`.
+    #[inline(never)]
     fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
         let state = &mut self.state;
         let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);

@@ -96,7 +96,7 @@ impl Requests {
     /// Takes a slot.
     #[inline(always)]
     pub(crate) fn add(&mut self, completion: Completion, work: Work) -> u32 {
-        let Some(index) = self.free.pop() else { return self.grow(completion, work) };
+        let index = self.free.pop().unwrap_or_else(|| self.grow());
         let slot = &mut self.slots[index as usize];
         slot.complete = false;
         slot.detached = false;
@@ -106,11 +106,19 @@ impl Requests {
         index
     }
 
+    /// Adds a slot.
     #[cold]
-    fn grow(&mut self, completion: Completion, work: Work) -> u32 {
+    #[inline(never)]
+    fn grow(&mut self) -> u32 {
         let index = u32::try_from(self.slots.len()).expect("more than 2^32 requests");
-        let (complete, detached) = (false, false);
-        self.slots.push(Slot { generation: 0, complete, detached, completion, sequence: UNNUMBERED, work });
+        self.slots.push(Slot {
+            generation: 0,
+            complete: false,
+            detached: false,
+            completion: Completion::of(PeerIndex(0), 0, 0, 0),
+            sequence: UNNUMBERED,
+            work: Work::None,
+        });
         index
     }
 

@@ -176,14 +176,15 @@ impl Unexpected {
     /// The oldest message that matches.
     #[inline]
     pub(crate) fn find(&mut self, wanted: &Pattern) -> Option<u32> {
-        if self.count == 0 { None } else { self.search(wanted) }
+        if self.count == 0 { None } else { self.search(*wanted) }
     }
 
-    fn search(&mut self, wanted: &Pattern) -> Option<u32> {
-        if let Some(position) = self.front.find(wanted) {
+    #[inline(never)]
+    fn search(&mut self, wanted: Pattern) -> Option<u32> {
+        if let Some(position) = self.front.find(&wanted) {
             return Some(self.front.value(position));
         }
-        if self.head == NONE { None } else { self.find_binned(wanted) }
+        if self.head == NONE { None } else { self.find_binned(&wanted) }
     }
 
     #[cold]
