@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Modes: `ping` (immediate send, posted receive, as a blocking ping-pong), `eager` (a request on both sides), `unexpected`
-//! (the message is looked for without posting a receive).
+//! (the message is looked for without posting a receive), `window` (64 posted receives, then 64 sends).
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -73,6 +73,31 @@ fn receive_now(engine: &mut Engine<Wires>, other: &mut Engine<Wires>, from: Peer
     }
 }
 
+/// Sends windows of 64 messages to receives that are posted before.
+#[inline(never)]
+fn windows(a: &mut Engine<Wires>, b: &mut Engine<Wires>, count: u64) {
+    let mut got = [0u64; 64];
+    for round in 0..count / 64 {
+        let receives = got.each_mut().map(|value| {
+            let target = Target::Bytes { pointer: std::ptr::from_mut(value).cast(), length: 8 };
+            // SAFETY: eight bytes of a local that lives until the request is complete.
+            unsafe { b.irecv(Some(PeerIndex(0)), CONTEXT, Some(1), target) }
+        });
+        for value in 0..64 {
+            while !send_now(a, PeerIndex(1), &(round + value)) {
+                b.progress();
+                a.progress();
+            }
+        }
+        for receive in receives {
+            while b.take(receive).is_none() {
+                b.progress();
+            }
+        }
+        assert_eq!(got[63], round + 63);
+    }
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mode = arguments.next().unwrap_or_else(|| "ping".to_owned());
@@ -80,6 +105,10 @@ fn main() {
     let [mut a, mut b] = engines();
     let (one, two) = (PeerIndex(0), PeerIndex(1));
     let mut got = 0;
+    if mode == "window" {
+        windows(&mut a, &mut b, count);
+    }
+    let count = if mode == "window" { 0 } else { count };
     let send = if mode == "eager" { send_request } else { send_now };
     let receive = if mode == "unexpected" { receive_now } else { receive_posted };
     for number in 0..count / 2 {

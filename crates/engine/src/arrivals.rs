@@ -9,7 +9,7 @@ use towpath_base::transfer::{Step, Target};
 use towpath_transport::{Header, RegionKey, Sink};
 
 use crate::Limits;
-use crate::matching::Pattern;
+use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
 use crate::posted::Posted;
 use crate::protocol::{self, ANNOUNCEMENT_BYTES, MESSAGE_OVERHEAD, REQUEST_BYTES};
@@ -87,8 +87,8 @@ impl State {
         State {
             limits,
             peers: Peers::new(peers, limits.unexpected_bytes),
-            posted: Posted::new(),
-            unexpected: Unexpected::new(),
+            posted: Posted::new(FRONT),
+            unexpected: Unexpected::new(FRONT),
             requests: Requests::default(),
             actions: Vec::new(),
             under_way: 0,

@@ -47,41 +47,63 @@ impl Pattern {
     }
 }
 
-/// Entries that [`Front`] holds.
-const FRONT: usize = 8;
+/// Entries that a [`Front`] holds: about where looking through them costs as much as hashing.
+pub(crate) const FRONT: usize = 64;
 
 /// The oldest entries of a queue in order, looked through one by one: programs rarely have more, and then no hash is
 /// computed. Its owner keeps the invariant that everything here is older than everything in its bins.
 #[derive(Debug)]
 pub(crate) struct Front {
-    length: usize,
+    /// The entries lie in `start..end`.
+    start: usize,
+    end: usize,
+    /// Entries it takes at most.
+    limit: usize,
     entries: [(Pattern, u32); FRONT],
 }
 
 impl Front {
-    /// An empty array.
-    pub(crate) fn new() -> Front {
-        Front { length: 0, entries: [(Pattern { context: 0, key: 0, mask: 0 }, NONE); FRONT] }
+    /// An empty array for at most `limit` entries.
+    pub(crate) fn new(limit: usize) -> Front {
+        let nothing = (Pattern { context: 0, key: 0, mask: 0 }, NONE);
+        Front { start: 0, end: 0, limit: limit.min(FRONT), entries: [nothing; FRONT] }
     }
 
     /// Appends an entry; false when there is no room.
     #[inline]
     pub(crate) fn push(&mut self, pattern: Pattern, value: u32) -> bool {
-        let Some(entry) = self.entries.get_mut(self.length) else { return false };
-        *entry = (pattern, value);
-        self.length += 1;
+        if self.end >= self.limit && !self.compact() {
+            return false;
+        }
+        self.entries[self.end] = (pattern, value);
+        self.end += 1;
         true
+    }
+
+    /// Moves the entries to the beginning; false when they are there already.
+    #[cold]
+    #[inline(never)]
+    fn compact(&mut self) -> bool {
+        let moved = self.start > 0;
+        self.entries.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        moved
+    }
+
+    fn entries(&self) -> &[(Pattern, u32)] {
+        &self.entries[self.start..self.end]
     }
 
     /// Position of the oldest entry that matches.
     #[inline]
     pub(crate) fn find(&self, pattern: &Pattern) -> Option<usize> {
-        self.entries[..self.length].iter().position(|entry| entry.0.matches(pattern))
+        (self.start..self.end).find(|position| self.entries[*position].0.matches(pattern))
     }
 
     /// Position of a value.
     pub(crate) fn position(&self, value: u32) -> Option<usize> {
-        self.entries[..self.length].iter().position(|entry| entry.1 == value)
+        self.entries().iter().position(|entry| entry.1 == value).map(|offset| self.start + offset)
     }
 
     /// The value at a position.
@@ -94,16 +116,19 @@ impl Front {
     #[inline]
     pub(crate) fn remove(&mut self, position: usize) -> u32 {
         let value = self.entries[position].1;
-        self.length -= 1;
-        if position < self.length {
-            self.entries.copy_within(position + 1..=self.length, position);
+        if position > self.start {
+            self.entries.copy_within(self.start..position, self.start + 1);
+        }
+        self.start += 1;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
         }
         value
     }
 
     /// The values in order.
     pub(crate) fn values(&self) -> impl Iterator<Item = u32> + '_ {
-        self.entries[..self.length].iter().map(|entry| entry.1)
+        self.entries().iter().map(|entry| entry.1)
     }
 }
 
@@ -141,15 +166,21 @@ mod tests {
 
     #[test]
     fn front_keeps_order_when_the_middle_goes() {
-        let mut front = Front::new();
+        let mut front = Front::new(8);
         let pattern = |tag| Pattern::receive(ContextId(1), None, Some(tag));
-        for tag in 0..FRONT as u32 {
-            assert!(front.push(pattern(tag as i32), tag));
+        for tag in 0..8 {
+            assert!(front.push(pattern(tag), tag as u32));
         }
         assert!(!front.push(pattern(99), 99));
         assert_eq!(front.find(&pattern(3)).map(|p| front.remove(p)), Some(3));
         assert_eq!(front.values().collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 7]);
-        assert_eq!(front.position(7).map(|p| front.remove(p)), Some(7));
-        assert_eq!(front.length, 6);
+        assert_eq!(front.position(0).map(|p| front.remove(p)), Some(0));
+        assert!(front.push(pattern(8), 8) && front.push(pattern(9), 9) && !front.push(pattern(99), 99));
+        assert_eq!(front.position(9).map(|p| front.remove(p)), Some(9));
+        assert_eq!(front.values().collect::<Vec<_>>(), [1, 2, 4, 5, 6, 7, 8]);
+        for value in [1, 2, 4, 5, 6, 7, 8] {
+            assert_eq!(front.position(value).map(|p| front.remove(p)), Some(value));
+        }
+        assert_eq!((front.start, front.end), (0, 0));
     }
 }

@@ -17,9 +17,9 @@ pub(crate) struct Posted {
 }
 
 impl Posted {
-    /// An empty queue.
-    pub(crate) fn new() -> Posted {
-        Posted { front: Front::new(), binned: 0, order: 0, bins: Bins::default() }
+    /// An empty queue whose front takes at most `limit` entries.
+    pub(crate) fn new(limit: usize) -> Posted {
+        Posted { front: Front::new(limit), binned: 0, order: 0, bins: Bins::default() }
     }
 
     /// Appends a receive. Returns its link for [`Posted::remove`].
@@ -93,8 +93,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_oldest_match_is_taken(events in prop::collection::vec(event(), 1..300)) {
-            let mut posted = Posted::new();
+        fn the_oldest_match_is_taken(limit in prop_oneof![Just(3usize), Just(64)], events in prop::collection::vec(event(), 1..300)) {
+            let mut posted = Posted::new(limit);
             let mut naive: Vec<(Pattern, u32, u32)> = Vec::new();
             for (number, event) in events.into_iter().enumerate() {
                 match event {

@@ -105,11 +105,11 @@ pub(crate) struct Unexpected {
 }
 
 impl Unexpected {
-    /// An empty queue.
-    pub(crate) fn new() -> Unexpected {
+    /// An empty queue whose front takes at most `limit` messages.
+    pub(crate) fn new(limit: usize) -> Unexpected {
         Unexpected {
             count: 0,
-            front: Front::new(),
+            front: Front::new(limit),
             head: NONE,
             tail: NONE,
             active: [false; 4],
@@ -277,6 +277,7 @@ impl Unexpected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matching::FRONT;
     use crate::protocol::MESSAGE_OVERHEAD;
     use proptest::prelude::*;
     use towpath_base::ids::ContextId;
@@ -305,8 +306,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_oldest_match_is_taken(events in prop::collection::vec(event(), 1..300)) {
-            let mut queue = Unexpected::new();
+        fn the_oldest_match_is_taken(limit in prop_oneof![Just(3usize), Just(64)], events in prop::collection::vec(event(), 1..300)) {
+            let mut queue = Unexpected::new(limit);
             let mut naive: Vec<(Pattern, u32, u64)> = Vec::new();
             for (number, event) in events.into_iter().enumerate() {
                 match event {
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn an_extracted_message_is_taken_once() {
-        let mut queue = Unexpected::new();
+        let mut queue = Unexpected::new(FRONT);
         queue.add(message(1, 2, 3, 4));
         let wanted = Pattern::receive(ContextId(3), None, None);
         let at = queue.find(&wanted).unwrap();

@@ -12,13 +12,16 @@ use towpath_transport::{Segment, Wire, Wires};
 /// Messages of one run unless the environment says otherwise.
 const MESSAGES: usize = 3000;
 
+/// Most receives of a rank that wait, and most messages of a pair under way.
+const OPEN: usize = 40;
+
 fn messages() -> usize {
     config::environment("TOWPATH_TEST_MESSAGES").and_then(|text| text.parse().ok()).unwrap_or(MESSAGES)
 }
 
 fn run(size: usize, manners: Manners, limits: Limits) {
     let network = Network::new(size, manners);
-    check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed);
+    check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed, OPEN);
 }
 
 /// On the real wires: shared memory between `size` mappings in this process, and the loopback.
@@ -28,11 +31,11 @@ fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
         let segment = Segment::map(&file, size, me).expect("room for the segment");
         Engine::new(Logged::new(Wires::with_settings(segment, settings)), limits, size)
     };
-    check((0..size).map(engine).collect(), seed);
+    check((0..size).map(engine).collect(), seed, OPEN);
 }
 
-fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
-    let mut model = Model::new(engines, seed);
+fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
+    let mut model = Model::new(engines, seed, open);
     while model.messages < messages() {
         model.step();
     }
@@ -90,4 +93,11 @@ fn real_wires() {
         run_on_wires(3, seed, settings, ROOMY);
         run_on_wires(3, seed, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
     }
+}
+
+#[test]
+fn long_queues() {
+    let network = Network::new(2, Manners { capacity: 1000, ..Manners::ROUGH });
+    let engines = (0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect();
+    check(engines, 60, 500);
 }

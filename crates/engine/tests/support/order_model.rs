@@ -73,22 +73,21 @@ pub struct Model<W: Wire> {
     sent: BTreeMap<u64, Sent>,
     next: u64,
     random: Random,
+    /// Most receives that a rank has open, and most sends of a pair that have not arrived.
+    open: usize,
     /// Messages started so far.
     pub messages: usize,
     /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels that took, cancels that did not.
     pub seen: [usize; 5],
 }
 
-/// Most receives that a rank has open, and most sends of a pair that have not arrived.
-const OPEN: usize = 40;
-
 impl<W: Wire> Model<W> {
-    pub fn new(engines: Vec<Engine<Logged<W>>>, seed: u64) -> Model<W> {
+    pub fn new(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) -> Model<W> {
         let size = engines.len();
         let rank = || Rank { streams: vec![Default::default(); size], ..Rank::default() };
         let ranks = std::iter::repeat_with(rank).take(size).collect();
         let random = Random(seed);
-        Model { engines, ranks, sent: BTreeMap::new(), next: 0, random, messages: 0, seen: [0; 5] }
+        Model { engines, ranks, sent: BTreeMap::new(), next: 0, random, open, messages: 0, seen: [0; 5] }
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -134,7 +133,7 @@ impl<W: Wire> Model<W> {
 
     fn send(&mut self, me: usize) {
         let to = self.below(self.engines.len());
-        if self.ranks[to].streams[me].0.len() >= OPEN || self.ranks[me].sends.len() >= 4 * OPEN {
+        if self.ranks[to].streams[me].0.len() >= self.open || self.ranks[me].sends.len() >= 4 * self.open {
             return self.progress(me);
         }
         let (name, length, context, tag) = (self.name(), self.length(), self.below(2) as u64, self.below(3) as i32);
@@ -175,7 +174,7 @@ impl<W: Wire> Model<W> {
     }
 
     fn receive(&mut self, me: usize) {
-        if self.ranks[me].receives.len() >= OPEN {
+        if self.ranks[me].receives.len() >= self.open {
             return self.progress(me);
         }
         let (context, source, tag) = self.pattern_of_receive();
