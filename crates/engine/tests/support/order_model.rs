@@ -140,7 +140,7 @@ impl<W: Wire> Model<W> {
         let data = pattern(name, length);
         let kind = self.below(10);
         let synchronous = kind < 3;
-        let source = if kind & 1 == 0 { bytes(&data) } else { packed(&data, 1 + self.below(50)) };
+        let source = if kind & 1 == 0 { bytes(&data) } else { packed(&data, 1 + self.below(50) + length / 500) };
         let mode = [Mode::Standard, Mode::Synchronous][usize::from(synchronous)];
         let engine = &mut self.engines[me];
         let (on, rank) = (ContextId(context), me as u32 + 500);
