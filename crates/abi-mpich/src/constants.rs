@@ -89,7 +89,11 @@ pub(crate) fn view_displacement_in(value: i64) -> i64 {
 
 /// A program's function. MPI_COMM_DUP_FN and its kin are the function `MPIR_Dup_fn` here, and a number inside.
 pub(crate) fn callback_in(function: *const c_void) -> Callback {
-    if function == data::MPIR_Dup_fn as *const c_void { Callback(1 as *const c_void) } else { Callback(function) }
+    if function == data::MPIR_Dup_fn as *const c_void {
+        Callback(std::ptr::without_provenance(1))
+    } else {
+        Callback(function)
+    }
 }
 
 /// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are exported pointers here, and numbers inside.

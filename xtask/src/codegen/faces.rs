@@ -28,7 +28,7 @@ pub fn chapter(api: &Api, built: &Built, face: Face, chapter: &str) -> Option<St
     }
     Some(format!(
         "//! {}.\n//!\n//! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.\n\n\
-         #![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]\n\n\
+         #![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]\n\n\
          use crate::prelude::*;\n\n{functions}",
         api.chapters[chapter]
     ))
@@ -84,11 +84,18 @@ fn function(f: &Function, number: usize, built: bool, large: bool) -> String {
     }
     let arguments = arguments.trim_end_matches(", ");
     let wrapper = if f.any_time { "call_any_time" } else { "call" };
-    let target = target(f);
     let mut text = format!("export! {{\n    P{0}{suffix}, {0}{suffix}({arguments}) {{\n", f.name);
+    let (before, target) = target(f);
+    text.push_str(&before);
     if built {
         let body = Body { f, large };
-        let _ = write!(text, "        {wrapper}({number}, {target}, || unsafe {{\n{}        }})\n", body.text());
+        let _ = write!(
+            text,
+            "        {wrapper}({number}, {target}, || {{\n\
+             \x20           // SAFETY: the program's pointers point to what their parameters mean.\n\
+             \x20           unsafe {{\n{}            }}\n        }})\n",
+            body.text()
+        );
     } else {
         let _ = writeln!(text, "        {wrapper}({number}, {target}, || Err(not_built()))");
     }
@@ -96,20 +103,22 @@ fn function(f: &Function, number: usize, built: bool, large: bool) -> String {
     text
 }
 
-/// The object whose error handler decides.
-fn target(f: &Function) -> String {
+/// The object whose error handler decides: a statement before the call, and the expression.
+fn target(f: &Function) -> (String, String) {
     for (kind, name) in [("comm", "Comm"), ("win", "Win"), ("file", "File"), ("session", "Session")] {
         let found = f.parameters.iter().find(|p| p.kind == kind && p.direction != Direction::Out);
         if let Some(p) = found {
             let variable = kinds::rust_name(&p.name);
-            return if p.direction == Direction::In {
-                format!("Target::{name}({kind}_in({variable}))")
-            } else {
-                format!("Target::{name}(unsafe {{ {kind}_at({variable}) }})")
-            };
+            if p.direction == Direction::In {
+                return (String::new(), format!("Target::{name}({kind}_in({variable}))"));
+            }
+            let before = format!(
+                "        // SAFETY: NULL or the program's variable.\n        let at = unsafe {{ {kind}_at({variable}) }};\n"
+            );
+            return (before, format!("Target::{name}(at)"));
         }
     }
-    "Target::None".into()
+    (String::new(), "Target::None".into())
 }
 
 /// The statements between the C arguments and the body and back.
@@ -130,7 +139,7 @@ impl Body<'_> {
             let name = kinds::rust_name(&p.name);
             let absent = p.large_only && !self.large;
             if self.must_exist(p) && !absent {
-                let _ = writeln!(before, "            require({name}, \"{}\")?;", p.name);
+                let _ = writeln!(before, "                require({name}, \"{}\")?;", p.name);
             }
             if p.kind == "length" {
                 continue;
@@ -144,7 +153,7 @@ impl Body<'_> {
                 let conditional = flag && matches!(p.kind.as_str(), "status" | "message" | "string" | "attribute");
                 let write = self.write(p, &name);
                 let write = if conditional { format!("if v_flag {{ {write} }}") } else { write };
-                let _ = writeln!(after, "            {write}");
+                let _ = writeln!(after, "                {write}");
             } else if absent {
                 arguments.push(if kinds::array(&p.kind).is_some() {
                     "IntegersMut::large(std::ptr::null_mut())".to_string()
@@ -166,19 +175,19 @@ impl Body<'_> {
             _ => format!("let ({}) = ", returned.join(", ")),
         };
         if after_all.is_empty() {
-            let _ = writeln!(text, "            {result}{call}?;");
+            let _ = writeln!(text, "                {result}{call}?;");
         } else {
-            let _ = writeln!(text, "            let result = {call};\n{after_all}            {result}result?;");
+            let _ = writeln!(text, "                let result = {call};\n{after_all}                {result}result?;");
         }
         text.push_str(&after);
         if self.f.name == "MPI_Type_get_contents" {
             // Some of the ints are constants of the standard, by the type's combiner.
             text.push_str(
-                "            let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;\n\
-                 \x20           contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
+                "                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;\n\
+                 \x20               contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
             );
         }
-        text.push_str("            Ok(())\n");
+        text.push_str("                Ok(())\n");
         text
     }
 
@@ -198,8 +207,8 @@ impl Body<'_> {
         let kind = p.kind.as_str();
         let inout = p.direction == Direction::InOut;
         let changed = |before: &mut String, after: &mut String, read: String, write: String| {
-            let _ = writeln!(before, "            let mut v_{name} = {read};");
-            let _ = writeln!(after, "            {write}");
+            let _ = writeln!(before, "                let mut v_{name} = {read};");
+            let _ = writeln!(after, "                {write}");
             format!("&mut v_{name}")
         };
         if kinds::handle(kind).is_some() {
@@ -271,10 +280,10 @@ impl Body<'_> {
         let input = p.direction == Direction::In || p.direction == Direction::InMutable;
         if let Some(length) = &p.length {
             if input {
-                let _ = writeln!(before, "            let v_{name} = {kind}_in({name}, {length});");
+                let _ = writeln!(before, "                let v_{name} = {kind}_in({name}, {length});");
             } else {
-                let _ = writeln!(before, "            let mut v_{name} = {kind}_out({name}, {length});");
-                let _ = writeln!(after, "            v_{name}.finish();");
+                let _ = writeln!(before, "                let mut v_{name} = {kind}_out({name}, {length});");
+                let _ = writeln!(after, "                v_{name}.finish();");
             }
             return format!("v_{name}.integers()");
         }

@@ -2,1339 +2,1726 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Allgather, MPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(139, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(139, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgather_c, MPI_Allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(139, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(139, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgather_init, MPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(140, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(140, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgather_init_c, MPI_Allgather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(140, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(140, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgatherv, MPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(141, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(141, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgatherv_c, MPI_Allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(141, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(141, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgatherv_init, MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(142, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(142, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allgatherv_init_c, MPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(142, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(142, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allreduce, MPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(143, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(143, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allreduce_c, MPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(143, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(143, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allreduce_init, MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(144, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(144, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Allreduce_init_c, MPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(144, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(144, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoall, MPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(145, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(145, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoall_c, MPI_Alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(145, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(145, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoall_init, MPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(146, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(146, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoall_init_c, MPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(146, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(146, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallv, MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(147, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(147, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallv_c, MPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(147, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(147, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallv_init, MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(148, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(148, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallv_init_c, MPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(148, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(148, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallw, MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(149, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            Ok(())
+        call(149, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallw_c, MPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(149, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            Ok(())
+        call(149, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallw_init, MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(150, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(150, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Alltoallw_init_c, MPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(150, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(150, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Barrier, MPI_Barrier(comm: MPI_Comm) {
-        call(151, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::barrier(comm_in(comm))?;
-            Ok(())
+        call(151, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::barrier(comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Barrier_init, MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(152, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::barrier_init(comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(152, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::barrier_init(comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Bcast, MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(153, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(153, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Bcast_c, MPI_Bcast_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(153, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(153, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Bcast_init, MPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(154, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(154, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Bcast_init_c, MPI_Bcast_init_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(154, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(154, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Exscan, MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(155, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(155, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Exscan_c, MPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(155, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(155, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Exscan_init, MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(156, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(156, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Exscan_init_c, MPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(156, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(156, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gather, MPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(157, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(157, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gather_c, MPI_Gather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(157, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(157, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gather_init, MPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(158, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(158, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gather_init_c, MPI_Gather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(158, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(158, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gatherv, MPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(159, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(159, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gatherv_c, MPI_Gatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(159, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(159, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gatherv_init, MPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(160, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(160, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Gatherv_init_c, MPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(160, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(160, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallgather, MPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(161, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(161, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallgather_c, MPI_Iallgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(161, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(161, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallgatherv, MPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(162, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(162, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallgatherv_c, MPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(162, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(162, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallreduce, MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(163, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(163, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iallreduce_c, MPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(163, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(163, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoall, MPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(164, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(164, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoall_c, MPI_Ialltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(164, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(164, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoallv, MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(165, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(165, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoallv_c, MPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(165, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(165, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoallw, MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(166, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(166, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ialltoallw_c, MPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(166, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(166, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ibarrier, MPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) {
-        call(167, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ibarrier(comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(167, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ibarrier(comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ibcast, MPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(168, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(168, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ibcast_c, MPI_Ibcast_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(168, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(168, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iexscan, MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(169, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(169, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iexscan_c, MPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(169, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(169, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Igather, MPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(170, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(170, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Igather_c, MPI_Igather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(170, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(170, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Igatherv, MPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(171, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(171, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Igatherv_c, MPI_Igatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(171, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(171, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_allgather, MPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(172, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(172, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_allgather_c, MPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(172, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(172, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_allgatherv, MPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(173, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(173, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_allgatherv_c, MPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(173, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(173, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoall, MPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(174, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(174, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoall_c, MPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(174, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(174, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoallv, MPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(175, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(175, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoallv_c, MPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(175, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(175, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoallw, MPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(176, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(176, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ineighbor_alltoallw_c, MPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(176, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(176, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce, MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(177, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(177, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce_c, MPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(177, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(177, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce_scatter, MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(178, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(178, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce_scatter_c, MPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(178, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(178, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce_scatter_block, MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(179, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(179, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Ireduce_scatter_block_c, MPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(179, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(179, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscan, MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(180, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(180, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscan_c, MPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(180, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(180, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscatter, MPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(181, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(181, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscatter_c, MPI_Iscatter_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(181, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(181, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscatterv, MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(182, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(182, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Iscatterv_c, MPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(182, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(182, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgather, MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(183, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(183, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgather_c, MPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(183, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(183, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgather_init, MPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(184, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(184, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgather_init_c, MPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(184, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(184, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgatherv, MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(185, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(185, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgatherv_c, MPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(185, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(185, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgatherv_init, MPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(186, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(186, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_allgatherv_init_c, MPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(186, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(186, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoall, MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(187, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(187, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoall_c, MPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(187, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(187, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoall_init, MPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(188, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(188, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoall_init_c, MPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(188, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(188, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallv, MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(189, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(189, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallv_c, MPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(189, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-            Ok(())
+        call(189, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallv_init, MPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(190, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(190, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallv_init_c, MPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(190, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(190, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallw, MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(191, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            Ok(())
+        call(191, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallw_c, MPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(191, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-            Ok(())
+        call(191, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallw_init, MPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(192, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(192, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Neighbor_alltoallw_init_c, MPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(192, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(192, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce, MPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) {
-        call(193, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(193, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_c, MPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) {
-        call(193, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(193, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_init, MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(194, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(194, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_init_c, MPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(194, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(194, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter, MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(195, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(195, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_c, MPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(195, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(195, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_block, MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(196, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(196, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_block_c, MPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(196, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(196, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_block_init, MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(197, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(197, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_block_init_c, MPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(197, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(197, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_init, MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(198, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(198, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Reduce_scatter_init_c, MPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(198, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(198, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scan, MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(199, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(199, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scan_c, MPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(199, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-            Ok(())
+        call(199, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scan_init, MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(200, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(200, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scan_init_c, MPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(200, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(200, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatter, MPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(201, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(201, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatter_c, MPI_Scatter_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(201, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(201, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatter_init, MPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(202, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(202, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatter_init_c, MPI_Scatter_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(202, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(202, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatterv, MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(203, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(203, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatterv_c, MPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(203, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-            Ok(())
+        call(203, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatterv_init, MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(204, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(204, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Scatterv_init_c, MPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(204, Target::Comm(comm_in(comm)), || unsafe {
-            require(request, "request")?;
-            let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-            *request = request_out(v_request);
-            Ok(())
+        call(204, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(request, "request")?;
+                let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }

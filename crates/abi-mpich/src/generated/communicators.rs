@@ -2,196 +2,249 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Comm_compare, MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) {
-        call(221, Target::Comm(comm_in(comm1)), || unsafe {
-            require(result, "result")?;
-            let v_result = towpath_mpi::communicators::comm_compare(comm_in(comm1), comm_in(comm2))?;
-            *result = comparison_out(v_result);
-            Ok(())
+        call(221, Target::Comm(comm_in(comm1)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(result, "result")?;
+                let v_result = towpath_mpi::communicators::comm_compare(comm_in(comm1), comm_in(comm2))?;
+                *result = comparison_out(v_result);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_create, MPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) {
-        call(222, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_create(comm_in(comm), group_in(group))?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(222, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_create(comm_in(comm), group_in(group))?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_create_group, MPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) {
-        call(223, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_create_group(comm_in(comm), group_in(group), tag_in(tag))?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(223, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_create_group(comm_in(comm), group_in(group), tag_in(tag))?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_dup, MPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) {
-        call(224, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_dup(comm_in(comm))?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(224, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_dup(comm_in(comm))?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_dup_with_info, MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) {
-        call(225, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_dup_with_info(comm_in(comm), info_in(info))?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(225, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_dup_with_info(comm_in(comm), info_in(info))?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_free, MPI_Comm_free(comm: *mut MPI_Comm) {
-        call(226, Target::Comm(unsafe { comm_at(comm) }), || unsafe {
-            require(comm, "comm")?;
-            let mut v_comm = comm_in(*comm);
-            let result = towpath_mpi::communicators::comm_free(&mut v_comm);
-            *comm = comm_out(v_comm);
-            result?;
-            Ok(())
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { comm_at(comm) };
+        call(226, Target::Comm(at), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(comm, "comm")?;
+                let mut v_comm = comm_in(*comm);
+                let result = towpath_mpi::communicators::comm_free(&mut v_comm);
+                *comm = comm_out(v_comm);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_get_info, MPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) {
-        call(227, Target::Comm(comm_in(comm)), || unsafe {
-            require(info_used, "info_used")?;
-            let v_info_used = towpath_mpi::communicators::comm_get_info(comm_in(comm))?;
-            *info_used = info_out(v_info_used);
-            Ok(())
+        call(227, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(info_used, "info_used")?;
+                let v_info_used = towpath_mpi::communicators::comm_get_info(comm_in(comm))?;
+                *info_used = info_out(v_info_used);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_get_name, MPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) {
-        call(228, Target::Comm(comm_in(comm)), || unsafe {
-            require(comm_name, "comm_name")?;
-            require(resultlen, "resultlen")?;
-            let v_comm_name = towpath_mpi::communicators::comm_get_name(comm_in(comm))?;
-            *resultlen = put_string(comm_name, limits::MAX_OBJECT_NAME, &v_comm_name);
-            Ok(())
+        call(228, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(comm_name, "comm_name")?;
+                require(resultlen, "resultlen")?;
+                let v_comm_name = towpath_mpi::communicators::comm_get_name(comm_in(comm))?;
+                *resultlen = put_string(comm_name, limits::MAX_OBJECT_NAME, &v_comm_name);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_group, MPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) {
-        call(229, Target::Comm(comm_in(comm)), || unsafe {
-            require(group, "group")?;
-            let v_group = towpath_mpi::communicators::comm_group(comm_in(comm))?;
-            *group = group_out(v_group);
-            Ok(())
+        call(229, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(group, "group")?;
+                let v_group = towpath_mpi::communicators::comm_group(comm_in(comm))?;
+                *group = group_out(v_group);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_idup, MPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) {
-        call(230, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            require(request, "request")?;
-            let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup(comm_in(comm))?;
-            *newcomm = comm_out(v_newcomm);
-            *request = request_out(v_request);
-            Ok(())
+        call(230, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                require(request, "request")?;
+                let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup(comm_in(comm))?;
+                *newcomm = comm_out(v_newcomm);
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_idup_with_info, MPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) {
-        call(231, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            require(request, "request")?;
-            let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup_with_info(comm_in(comm), info_in(info))?;
-            *newcomm = comm_out(v_newcomm);
-            *request = request_out(v_request);
-            Ok(())
+        call(231, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                require(request, "request")?;
+                let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup_with_info(comm_in(comm), info_in(info))?;
+                *newcomm = comm_out(v_newcomm);
+                *request = request_out(v_request);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_rank, MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) {
-        call(232, Target::Comm(comm_in(comm)), || unsafe {
-            require(rank, "rank")?;
-            let v_rank = towpath_mpi::communicators::comm_rank(comm_in(comm))?;
-            *rank = rank_out(v_rank);
-            Ok(())
+        call(232, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(rank, "rank")?;
+                let v_rank = towpath_mpi::communicators::comm_rank(comm_in(comm))?;
+                *rank = rank_out(v_rank);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_set_info, MPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) {
-        call(233, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::communicators::comm_set_info(comm_in(comm), info_in(info))?;
-            Ok(())
+        call(233, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::communicators::comm_set_info(comm_in(comm), info_in(info))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_set_name, MPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) {
-        call(234, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::communicators::comm_set_name(comm_in(comm), comm_name)?;
-            Ok(())
+        call(234, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::communicators::comm_set_name(comm_in(comm), comm_name)?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_size, MPI_Comm_size(comm: MPI_Comm, size: *mut c_int) {
-        call(235, Target::Comm(comm_in(comm)), || unsafe {
-            require(size, "size")?;
-            let v_size = towpath_mpi::communicators::comm_size(comm_in(comm))?;
-            *size = v_size;
-            Ok(())
+        call(235, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(size, "size")?;
+                let v_size = towpath_mpi::communicators::comm_size(comm_in(comm))?;
+                *size = v_size;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_split, MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) {
-        call(236, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_split(comm_in(comm), color, key)?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(236, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_split(comm_in(comm), color, key)?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_split_type, MPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) {
-        call(237, Target::Comm(comm_in(comm)), || unsafe {
-            require(newcomm, "newcomm")?;
-            let v_newcomm = towpath_mpi::communicators::comm_split_type(comm_in(comm), split_type_in(split_type), key, info_in(info))?;
-            *newcomm = comm_out(v_newcomm);
-            Ok(())
+        call(237, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newcomm, "newcomm")?;
+                let v_newcomm = towpath_mpi::communicators::comm_split_type(comm_in(comm), split_type_in(split_type), key, info_in(info))?;
+                *newcomm = comm_out(v_newcomm);
+                Ok(())
+            }
         })
     }
 }

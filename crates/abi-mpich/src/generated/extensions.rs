@@ -2,7 +2,7 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
@@ -278,7 +278,9 @@ export! {
 
 export! {
     PMPIX_Threadcomm_free, MPIX_Threadcomm_free(threadcomm: *mut MPI_Comm) {
-        call(583, Target::Comm(unsafe { comm_at(threadcomm) }), || Err(not_built()))
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { comm_at(threadcomm) };
+        call(583, Target::Comm(at), || Err(not_built()))
     }
 }
 

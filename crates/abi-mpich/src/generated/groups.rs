@@ -2,142 +2,178 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Group_compare, MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) {
-        call(209, Target::None, || unsafe {
-            require(result, "result")?;
-            let v_result = towpath_mpi::groups::group_compare(group_in(group1), group_in(group2))?;
-            *result = comparison_out(v_result);
-            Ok(())
+        call(209, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(result, "result")?;
+                let v_result = towpath_mpi::groups::group_compare(group_in(group1), group_in(group2))?;
+                *result = comparison_out(v_result);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_difference, MPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(210, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_difference(group_in(group1), group_in(group2))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(210, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_difference(group_in(group1), group_in(group2))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_excl, MPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        call(211, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(211, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_free, MPI_Group_free(group: *mut MPI_Group) {
-        call(212, Target::None, || unsafe {
-            require(group, "group")?;
-            let mut v_group = group_in(*group);
-            let result = towpath_mpi::groups::group_free(&mut v_group);
-            *group = group_out(v_group);
-            result?;
-            Ok(())
+        call(212, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(group, "group")?;
+                let mut v_group = group_in(*group);
+                let result = towpath_mpi::groups::group_free(&mut v_group);
+                *group = group_out(v_group);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_incl, MPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        call(213, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(213, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_intersection, MPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(214, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_intersection(group_in(group1), group_in(group2))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(214, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_intersection(group_in(group1), group_in(group2))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_range_excl, MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *const c_int, newgroup: *mut MPI_Group) {
-        call(215, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(215, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_range_incl, MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *const c_int, newgroup: *mut MPI_Group) {
-        call(216, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(216, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_rank, MPI_Group_rank(group: MPI_Group, rank: *mut c_int) {
-        call(217, Target::None, || unsafe {
-            require(rank, "rank")?;
-            let v_rank = towpath_mpi::groups::group_rank(group_in(group))?;
-            *rank = rank_out(v_rank);
-            Ok(())
+        call(217, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(rank, "rank")?;
+                let v_rank = towpath_mpi::groups::group_rank(group_in(group))?;
+                *rank = rank_out(v_rank);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_size, MPI_Group_size(group: MPI_Group, size: *mut c_int) {
-        call(218, Target::None, || unsafe {
-            require(size, "size")?;
-            let v_size = towpath_mpi::groups::group_size(group_in(group))?;
-            *size = v_size;
-            Ok(())
+        call(218, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(size, "size")?;
+                let v_size = towpath_mpi::groups::group_size(group_in(group))?;
+                *size = v_size;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_translate_ranks, MPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) {
-        call(219, Target::None, || unsafe {
-            let v_ranks1 = ranks_in(ranks1, n);
-            let mut v_ranks2 = ranks_out(ranks2, n);
-            let result = towpath_mpi::groups::group_translate_ranks(group_in(group1), n, v_ranks1.integers(), group_in(group2), v_ranks2.integers());
-            v_ranks2.finish();
-            result?;
-            Ok(())
+        call(219, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let v_ranks1 = ranks_in(ranks1, n);
+                let mut v_ranks2 = ranks_out(ranks2, n);
+                let result = towpath_mpi::groups::group_translate_ranks(group_in(group1), n, v_ranks1.integers(), group_in(group2), v_ranks2.integers());
+                v_ranks2.finish();
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Group_union, MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(220, Target::None, || unsafe {
-            require(newgroup, "newgroup")?;
-            let v_newgroup = towpath_mpi::groups::group_union(group_in(group1), group_in(group2))?;
-            *newgroup = group_out(v_newgroup);
-            Ok(())
+        call(220, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newgroup, "newgroup")?;
+                let v_newgroup = towpath_mpi::groups::group_union(group_in(group1), group_in(group2))?;
+                *newgroup = group_out(v_newgroup);
+                Ok(())
+            }
         })
     }
 }

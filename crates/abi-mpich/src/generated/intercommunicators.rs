@@ -2,61 +2,76 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Comm_remote_group, MPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) {
-        call(238, Target::Comm(comm_in(comm)), || unsafe {
-            require(group, "group")?;
-            let v_group = towpath_mpi::intercommunicators::comm_remote_group(comm_in(comm))?;
-            *group = group_out(v_group);
-            Ok(())
+        call(238, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(group, "group")?;
+                let v_group = towpath_mpi::intercommunicators::comm_remote_group(comm_in(comm))?;
+                *group = group_out(v_group);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_remote_size, MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) {
-        call(239, Target::Comm(comm_in(comm)), || unsafe {
-            require(size, "size")?;
-            let v_size = towpath_mpi::intercommunicators::comm_remote_size(comm_in(comm))?;
-            *size = v_size;
-            Ok(())
+        call(239, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(size, "size")?;
+                let v_size = towpath_mpi::intercommunicators::comm_remote_size(comm_in(comm))?;
+                *size = v_size;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_test_inter, MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) {
-        call(240, Target::Comm(comm_in(comm)), || unsafe {
-            require(flag, "flag")?;
-            let v_flag = towpath_mpi::intercommunicators::comm_test_inter(comm_in(comm))?;
-            *flag = c_int::from(v_flag);
-            Ok(())
+        call(240, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(flag, "flag")?;
+                let v_flag = towpath_mpi::intercommunicators::comm_test_inter(comm_in(comm))?;
+                *flag = c_int::from(v_flag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Intercomm_create, MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) {
-        call(241, Target::Comm(comm_in(local_comm)), || unsafe {
-            require(newintercomm, "newintercomm")?;
-            let v_newintercomm = towpath_mpi::intercommunicators::intercomm_create(comm_in(local_comm), rank_in(local_leader), comm_in(peer_comm), rank_in(remote_leader), tag_in(tag))?;
-            *newintercomm = comm_out(v_newintercomm);
-            Ok(())
+        call(241, Target::Comm(comm_in(local_comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newintercomm, "newintercomm")?;
+                let v_newintercomm = towpath_mpi::intercommunicators::intercomm_create(comm_in(local_comm), rank_in(local_leader), comm_in(peer_comm), rank_in(remote_leader), tag_in(tag))?;
+                *newintercomm = comm_out(v_newintercomm);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Intercomm_merge, MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) {
-        call(242, Target::Comm(comm_in(intercomm)), || unsafe {
-            require(newintracomm, "newintracomm")?;
-            let v_newintracomm = towpath_mpi::intercommunicators::intercomm_merge(comm_in(intercomm), high != 0)?;
-            *newintracomm = comm_out(v_newintracomm);
-            Ok(())
+        call(242, Target::Comm(comm_in(intercomm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newintracomm, "newintracomm")?;
+                let v_newintracomm = towpath_mpi::intercommunicators::intercomm_merge(comm_in(intercomm), high != 0)?;
+                *newintracomm = comm_out(v_newintracomm);
+                Ok(())
+            }
         })
     }
 }

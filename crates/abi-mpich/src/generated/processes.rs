@@ -2,7 +2,7 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
@@ -26,7 +26,9 @@ export! {
 
 export! {
     PMPI_Comm_disconnect, MPI_Comm_disconnect(comm: *mut MPI_Comm) {
-        call(325, Target::Comm(unsafe { comm_at(comm) }), || Err(not_built()))
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { comm_at(comm) };
+        call(325, Target::Comm(at), || Err(not_built()))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
@@ -26,7 +26,9 @@ export! {
 
 export! {
     PMPI_Session_finalize, MPI_Session_finalize(session: *mut MPI_Session) {
-        call_any_time(337, Target::Session(unsafe { session_at(session) }), || Err(not_built()))
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { session_at(session) };
+        call_any_time(337, Target::Session(at), || Err(not_built()))
     }
 }
 

@@ -2,180 +2,231 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Add_error_class, MPI_Add_error_class(errorclass: *mut c_int) {
-        call_any_time(283, Target::None, || unsafe {
-            require(errorclass, "errorclass")?;
-            let v_errorclass = towpath_mpi::errors::add_error_class()?;
-            *errorclass = error_class_out(v_errorclass);
-            Ok(())
+        call_any_time(283, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errorclass, "errorclass")?;
+                let v_errorclass = towpath_mpi::errors::add_error_class()?;
+                *errorclass = error_class_out(v_errorclass);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Add_error_code, MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) {
-        call_any_time(284, Target::None, || unsafe {
-            require(errorcode, "errorcode")?;
-            let v_errorcode = towpath_mpi::errors::add_error_code(error_class_in(errorclass))?;
-            *errorcode = error_code_out(v_errorcode);
-            Ok(())
+        call_any_time(284, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errorcode, "errorcode")?;
+                let v_errorcode = towpath_mpi::errors::add_error_code(error_class_in(errorclass))?;
+                *errorcode = error_code_out(v_errorcode);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Add_error_string, MPI_Add_error_string(errorcode: c_int, string: *const c_char) {
-        call_any_time(285, Target::None, || unsafe {
-            towpath_mpi::errors::add_error_string(error_code_in(errorcode), string)?;
-            Ok(())
+        call_any_time(285, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::add_error_string(error_code_in(errorcode), string)?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_call_errhandler, MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) {
-        call(286, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::errors::comm_call_errhandler(comm_in(comm), error_code_in(errorcode))?;
-            Ok(())
+        call(286, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::comm_call_errhandler(comm_in(comm), error_code_in(errorcode))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_create_errhandler, MPI_Comm_create_errhandler(comm_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(287, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call_any_time(287, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_get_errhandler, MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) {
-        call(288, Target::Comm(comm_in(comm)), || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call(288, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Comm_set_errhandler, MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) {
-        call(289, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;
-            Ok(())
+        call(289, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Errhandler_free, MPI_Errhandler_free(errhandler: *mut MPI_Errhandler) {
-        call_any_time(290, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let mut v_errhandler = errhandler_in(*errhandler);
-            let result = towpath_mpi::errors::errhandler_free(&mut v_errhandler);
-            *errhandler = errhandler_out(v_errhandler);
-            result?;
-            Ok(())
+        call_any_time(290, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let mut v_errhandler = errhandler_in(*errhandler);
+                let result = towpath_mpi::errors::errhandler_free(&mut v_errhandler);
+                *errhandler = errhandler_out(v_errhandler);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Error_class, MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) {
-        call_any_time(291, Target::None, || unsafe {
-            require(errorclass, "errorclass")?;
-            let v_errorclass = towpath_mpi::errors::error_class(error_code_in(errorcode))?;
-            *errorclass = error_class_out(v_errorclass);
-            Ok(())
+        call_any_time(291, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errorclass, "errorclass")?;
+                let v_errorclass = towpath_mpi::errors::error_class(error_code_in(errorcode))?;
+                *errorclass = error_class_out(v_errorclass);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Error_string, MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) {
-        call_any_time(292, Target::None, || unsafe {
-            require(string, "string")?;
-            require(resultlen, "resultlen")?;
-            let v_string = towpath_mpi::errors::error_string(error_code_in(errorcode))?;
-            *resultlen = put_string(string, limits::MAX_ERROR_STRING, &v_string);
-            Ok(())
+        call_any_time(292, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(string, "string")?;
+                require(resultlen, "resultlen")?;
+                let v_string = towpath_mpi::errors::error_string(error_code_in(errorcode))?;
+                *resultlen = put_string(string, limits::MAX_ERROR_STRING, &v_string);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_File_call_errhandler, MPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) {
-        call(293, Target::File(file_in(fh)), || unsafe {
-            towpath_mpi::errors::file_call_errhandler(file_in(fh), error_code_in(errorcode))?;
-            Ok(())
+        call(293, Target::File(file_in(fh)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::file_call_errhandler(file_in(fh), error_code_in(errorcode))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_File_create_errhandler, MPI_File_create_errhandler(file_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(294, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::file_create_errhandler(callback_in(file_errhandler_fn))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call_any_time(294, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::file_create_errhandler(callback_in(file_errhandler_fn))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_File_get_errhandler, MPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) {
-        call(295, Target::File(file_in(file)), || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::file_get_errhandler(file_in(file))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call(295, Target::File(file_in(file)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::file_get_errhandler(file_in(file))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_File_set_errhandler, MPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) {
-        call(296, Target::File(file_in(file)), || unsafe {
-            towpath_mpi::errors::file_set_errhandler(file_in(file), errhandler_in(errhandler))?;
-            Ok(())
+        call(296, Target::File(file_in(file)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::file_set_errhandler(file_in(file), errhandler_in(errhandler))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Remove_error_class, MPI_Remove_error_class(errorclass: c_int) {
-        call_any_time(297, Target::None, || unsafe {
-            towpath_mpi::errors::remove_error_class(error_class_in(errorclass))?;
-            Ok(())
+        call_any_time(297, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::remove_error_class(error_class_in(errorclass))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Remove_error_code, MPI_Remove_error_code(errorcode: c_int) {
-        call_any_time(298, Target::None, || unsafe {
-            towpath_mpi::errors::remove_error_code(error_code_in(errorcode))?;
-            Ok(())
+        call_any_time(298, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::remove_error_code(error_code_in(errorcode))?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Remove_error_string, MPI_Remove_error_string(errorcode: c_int) {
-        call_any_time(299, Target::None, || unsafe {
-            towpath_mpi::errors::remove_error_string(error_code_in(errorcode))?;
-            Ok(())
+        call_any_time(299, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::remove_error_string(error_code_in(errorcode))?;
+                Ok(())
+            }
         })
     }
 }
@@ -188,11 +239,14 @@ export! {
 
 export! {
     PMPI_Session_create_errhandler, MPI_Session_create_errhandler(session_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(301, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::session_create_errhandler(callback_in(session_errhandler_fn))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call_any_time(301, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::session_create_errhandler(callback_in(session_errhandler_fn))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
@@ -217,11 +271,14 @@ export! {
 
 export! {
     PMPI_Win_create_errhandler, MPI_Win_create_errhandler(win_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(305, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::win_create_errhandler(callback_in(win_errhandler_fn))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call_any_time(305, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::win_create_errhandler(callback_in(win_errhandler_fn))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
@@ -240,31 +297,40 @@ export! {
 
 export! {
     PMPI_Errhandler_create, MPI_Errhandler_create(comm_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(308, Target::None, || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call_any_time(308, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Errhandler_get, MPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) {
-        call(309, Target::Comm(comm_in(comm)), || unsafe {
-            require(errhandler, "errhandler")?;
-            let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
-            *errhandler = errhandler_out(v_errhandler);
-            Ok(())
+        call(309, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(errhandler, "errhandler")?;
+                let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
+                *errhandler = errhandler_out(v_errhandler);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Errhandler_set, MPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) {
-        call(310, Target::Comm(comm_in(comm)), || unsafe {
-            towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;
-            Ok(())
+        call(310, Target::Comm(comm_in(comm)), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;
+                Ok(())
+            }
         })
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_File_close, MPI_File_close(fh: *mut MPI_File) {
-        call(381, Target::File(unsafe { file_at(fh) }), || Err(not_built()))
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { file_at(fh) };
+        call(381, Target::File(at), || Err(not_built()))
     }
 }
 

@@ -2,132 +2,165 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Info_create, MPI_Info_create(info: *mut MPI_Info) {
-        call_any_time(311, Target::None, || unsafe {
-            require(info, "info")?;
-            let v_info = towpath_mpi::info::info_create()?;
-            *info = info_out(v_info);
-            Ok(())
+        call_any_time(311, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(info, "info")?;
+                let v_info = towpath_mpi::info::info_create()?;
+                *info = info_out(v_info);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_create_env, MPI_Info_create_env(argc: c_int, argv: *const *const c_char, info: *mut MPI_Info) {
-        call_any_time(312, Target::None, || unsafe {
-            require(info, "info")?;
-            let v_info = towpath_mpi::info::info_create_env(argc, argv)?;
-            *info = info_out(v_info);
-            Ok(())
+        call_any_time(312, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(info, "info")?;
+                let v_info = towpath_mpi::info::info_create_env(argc, argv)?;
+                *info = info_out(v_info);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_delete, MPI_Info_delete(info: MPI_Info, key: *const c_char) {
-        call_any_time(313, Target::None, || unsafe {
-            towpath_mpi::info::info_delete(info_in(info), key)?;
-            Ok(())
+        call_any_time(313, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::info::info_delete(info_in(info), key)?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_dup, MPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) {
-        call_any_time(314, Target::None, || unsafe {
-            require(newinfo, "newinfo")?;
-            let v_newinfo = towpath_mpi::info::info_dup(info_in(info))?;
-            *newinfo = info_out(v_newinfo);
-            Ok(())
+        call_any_time(314, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(newinfo, "newinfo")?;
+                let v_newinfo = towpath_mpi::info::info_dup(info_in(info))?;
+                *newinfo = info_out(v_newinfo);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_free, MPI_Info_free(info: *mut MPI_Info) {
-        call_any_time(315, Target::None, || unsafe {
-            require(info, "info")?;
-            let mut v_info = info_in(*info);
-            let result = towpath_mpi::info::info_free(&mut v_info);
-            *info = info_out(v_info);
-            result?;
-            Ok(())
+        call_any_time(315, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(info, "info")?;
+                let mut v_info = info_in(*info);
+                let result = towpath_mpi::info::info_free(&mut v_info);
+                *info = info_out(v_info);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_get, MPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) {
-        call_any_time(316, Target::None, || unsafe {
-            require(value, "value")?;
-            require(flag, "flag")?;
-            let (v_value, v_flag) = towpath_mpi::info::info_get(info_in(info), key)?;
-            if v_flag { put_string(value, room(valuelen), &v_value); }
-            *flag = c_int::from(v_flag);
-            Ok(())
+        call_any_time(316, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(value, "value")?;
+                require(flag, "flag")?;
+                let (v_value, v_flag) = towpath_mpi::info::info_get(info_in(info), key)?;
+                if v_flag { put_string(value, room(valuelen), &v_value); }
+                *flag = c_int::from(v_flag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_get_nkeys, MPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) {
-        call_any_time(317, Target::None, || unsafe {
-            require(nkeys, "nkeys")?;
-            let v_nkeys = towpath_mpi::info::info_get_nkeys(info_in(info))?;
-            *nkeys = v_nkeys;
-            Ok(())
+        call_any_time(317, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(nkeys, "nkeys")?;
+                let v_nkeys = towpath_mpi::info::info_get_nkeys(info_in(info))?;
+                *nkeys = v_nkeys;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_get_nthkey, MPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) {
-        call_any_time(318, Target::None, || unsafe {
-            require(key, "key")?;
-            let v_key = towpath_mpi::info::info_get_nthkey(info_in(info), n)?;
-            put_string(key, limits::MAX_INFO_KEY, &v_key);
-            Ok(())
+        call_any_time(318, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(key, "key")?;
+                let v_key = towpath_mpi::info::info_get_nthkey(info_in(info), n)?;
+                put_string(key, limits::MAX_INFO_KEY, &v_key);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_get_string, MPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) {
-        call_any_time(319, Target::None, || unsafe {
-            require(buflen, "buflen")?;
-            require(value, "value")?;
-            require(flag, "flag")?;
-            let (v_value, v_flag) = towpath_mpi::info::info_get_string(info_in(info), key)?;
-            if v_flag { put_string_with_length(value, buflen, &v_value); }
-            *flag = c_int::from(v_flag);
-            Ok(())
+        call_any_time(319, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(buflen, "buflen")?;
+                require(value, "value")?;
+                require(flag, "flag")?;
+                let (v_value, v_flag) = towpath_mpi::info::info_get_string(info_in(info), key)?;
+                if v_flag { put_string_with_length(value, buflen, &v_value); }
+                *flag = c_int::from(v_flag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_get_valuelen, MPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) {
-        call_any_time(320, Target::None, || unsafe {
-            require(valuelen, "valuelen")?;
-            require(flag, "flag")?;
-            let (v_valuelen, v_flag) = towpath_mpi::info::info_get_valuelen(info_in(info), key)?;
-            *valuelen = v_valuelen;
-            *flag = c_int::from(v_flag);
-            Ok(())
+        call_any_time(320, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(valuelen, "valuelen")?;
+                require(flag, "flag")?;
+                let (v_valuelen, v_flag) = towpath_mpi::info::info_get_valuelen(info_in(info), key)?;
+                *valuelen = v_valuelen;
+                *flag = c_int::from(v_flag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Info_set, MPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) {
-        call_any_time(321, Target::None, || unsafe {
-            towpath_mpi::info::info_set(info_in(info), key, value)?;
-            Ok(())
+        call_any_time(321, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::info::info_set(info_in(info), key, value)?;
+                Ok(())
+            }
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
@@ -206,7 +206,9 @@ export! {
 
 export! {
     PMPI_Win_free, MPI_Win_free(win: *mut MPI_Win) {
-        call(365, Target::Win(unsafe { win_at(win) }), || Err(not_built()))
+        // SAFETY: NULL or the program's variable.
+        let at = unsafe { win_at(win) };
+        call(365, Target::Win(at), || Err(not_built()))
     }
 }
 

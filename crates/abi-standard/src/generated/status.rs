@@ -2,189 +2,237 @@
 //!
 //! Written by `cargo run -p xtask -- codegen` from api/functions.toml; do not edit.
 
-#![allow(unused_imports, unused_variables, unused_unsafe, clippy::unit_arg, clippy::let_unit_value)]
+#![allow(unused_imports, unused_variables, unused_unsafe, clippy::useless_conversion)]
 
 use crate::prelude::*;
 
 export! {
     PMPI_Get_count, MPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(75, Target::None, || unsafe {
-            require(count, "count")?;
-            let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
-            *count = count_to_int(v_count);
-            Ok(())
+        call(75, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(count, "count")?;
+                let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
+                *count = count_to_int(v_count);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Get_count_c, MPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(75, Target::None, || unsafe {
-            require(count, "count")?;
-            let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
-            *count = v_count;
-            Ok(())
+        call(75, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(count, "count")?;
+                let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
+                *count = v_count;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Get_elements, MPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(76, Target::None, || unsafe {
-            require(count, "count")?;
-            let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-            *count = count_to_int(v_count);
-            Ok(())
+        call(76, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(count, "count")?;
+                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
+                *count = count_to_int(v_count);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Get_elements_c, MPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(76, Target::None, || unsafe {
-            require(count, "count")?;
-            let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-            *count = v_count;
-            Ok(())
+        call(76, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(count, "count")?;
+                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
+                *count = v_count;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_get_error, MPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) {
-        call_any_time(77, Target::None, || unsafe {
-            require(error, "error")?;
-            let v_error = towpath_mpi::status::status_get_error(status_in(status)?)?;
-            *error = error_code_out(v_error);
-            Ok(())
+        call_any_time(77, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(error, "error")?;
+                let v_error = towpath_mpi::status::status_get_error(status_in(status)?)?;
+                *error = error_code_out(v_error);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_get_source, MPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) {
-        call_any_time(78, Target::None, || unsafe {
-            require(source, "source")?;
-            let v_source = towpath_mpi::status::status_get_source(status_in(status)?)?;
-            *source = rank_out(v_source);
-            Ok(())
+        call_any_time(78, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(source, "source")?;
+                let v_source = towpath_mpi::status::status_get_source(status_in(status)?)?;
+                *source = rank_out(v_source);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_get_tag, MPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) {
-        call_any_time(79, Target::None, || unsafe {
-            require(tag, "tag")?;
-            let v_tag = towpath_mpi::status::status_get_tag(status_in(status)?)?;
-            *tag = tag_out(v_tag);
-            Ok(())
+        call_any_time(79, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(tag, "tag")?;
+                let v_tag = towpath_mpi::status::status_get_tag(status_in(status)?)?;
+                *tag = tag_out(v_tag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_cancelled, MPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) {
-        call_any_time(80, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_cancelled(&mut v_status, flag != 0);
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(80, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_cancelled(&mut v_status, flag != 0);
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_elements, MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) {
-        call_any_time(81, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(81, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_elements_c, MPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(81, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(81, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_error, MPI_Status_set_error(status: *mut MPI_Status, error: c_int) {
-        call_any_time(82, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(82, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_source, MPI_Status_set_source(status: *mut MPI_Status, source: c_int) {
-        call_any_time(83, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(83, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_tag, MPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) {
-        call_any_time(84, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_tag(&mut v_status, tag_in(tag));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(84, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_tag(&mut v_status, tag_in(tag));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Test_cancelled, MPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) {
-        call(85, Target::None, || unsafe {
-            require(flag, "flag")?;
-            let v_flag = towpath_mpi::status::test_cancelled(status_in(status)?)?;
-            *flag = c_int::from(v_flag);
-            Ok(())
+        call(85, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(flag, "flag")?;
+                let v_flag = towpath_mpi::status::test_cancelled(status_in(status)?)?;
+                *flag = c_int::from(v_flag);
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Get_elements_x, MPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(86, Target::None, || unsafe {
-            require(count, "count")?;
-            let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-            *count = v_count;
-            Ok(())
+        call(86, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(count, "count")?;
+                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
+                *count = v_count;
+                Ok(())
+            }
         })
     }
 }
 
 export! {
     PMPI_Status_set_elements_x, MPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(87, Target::None, || unsafe {
-            let mut v_status = status_in(status)?;
-            let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
-            status_put_whole(status, &v_status);
-            result?;
-            Ok(())
+        call_any_time(87, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                let mut v_status = status_in(status)?;
+                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                status_put_whole(status, &v_status);
+                result?;
+                Ok(())
+            }
         })
     }
 }
