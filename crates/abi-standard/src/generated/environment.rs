@@ -25,7 +25,7 @@ export! {
         call(3, Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::environment::abort(comm_in(comm), error_code_in(errorcode))?;
+                towpath_mpi::environment::abort(comm_in(comm), errorcode)?;
                 Ok(())
             }
         })
