@@ -10,6 +10,8 @@ mod cells;
 mod entry;
 mod grant;
 pub mod layout;
+#[cfg(all(test, loom))]
+mod model;
 mod pull;
 mod push;
 mod receive;

@@ -1,0 +1,199 @@
+//! The lock-free pieces under a model checker: every interleaving of a small run, with the memory model of the
+//! language instead of this machine's. Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p towpath-transport --lib --profile quick model`.
+//!
+//! Payload lies in checked cells, so a read that is not ordered after its write fails. Each test asserts that the branch
+//! it is about was reached.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+use towpath_base::sync::{AtomicUsize, Words};
+
+use super::ring::{LINE_WORDS, RingReceiver, RingSender};
+use super::slot::{SlotReceiver, SlotSender};
+
+/// Flags as the checker's atomics; only the words that a test names exist.
+#[derive(Clone)]
+struct Flags {
+    words: Arc<Vec<AtomicU32>>,
+    stride: usize,
+}
+
+impl Flags {
+    fn new(count: usize, stride: usize) -> Flags {
+        Flags { words: Arc::new((0..count).map(|_| AtomicU32::new(0)).collect()), stride }
+    }
+}
+
+impl Words for Flags {
+    fn load_acquire(&self, index: usize) -> u32 {
+        self.words[index / self.stride].load(Ordering::Acquire)
+    }
+    fn load_relaxed(&self, index: usize) -> u32 {
+        self.words[index / self.stride].load(Ordering::Relaxed)
+    }
+    fn store_release(&self, index: usize, value: u32) {
+        self.words[index / self.stride].store(value, Ordering::Release);
+    }
+}
+
+/// Payload that both sides touch without atomics.
+#[derive(Clone)]
+struct Payload(Arc<Vec<UnsafeCell<u32>>>);
+
+impl Payload {
+    fn new(count: usize) -> Payload {
+        Payload(Arc::new((0..count).map(|_| UnsafeCell::new(0)).collect()))
+    }
+    fn write(&self, index: usize, value: u32) {
+        // SAFETY: the protocol under test says that nobody else touches the cell now; the checker fails if not.
+        self.0[index].with_mut(|cell| unsafe { *cell = value });
+    }
+    fn read(&self, index: usize) -> u32 {
+        // SAFETY: as above.
+        self.0[index].with(|cell| unsafe { *cell })
+    }
+}
+
+/// Counts how often a branch was reached over all interleavings.
+#[derive(Clone, Default)]
+struct Reached(std::sync::Arc<AtomicUsize>);
+
+impl Reached {
+    fn mark(&self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+    fn assert(&self, what: &str) {
+        assert!(self.0.load(std::sync::atomic::Ordering::Relaxed) > 0, "no interleaving reached: {what}");
+    }
+}
+
+fn model(test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(test);
+}
+
+const LINES: usize = 2;
+
+fn ring() -> (RingSender<Flags>, RingReceiver<Flags>) {
+    let (lines, progress) = (Flags::new(LINES, LINE_WORDS), Flags::new(1, 1));
+    let bytes = 64 * LINES as u32;
+    let sender = RingSender::new(lines.clone(), progress.clone(), LINES as u32, bytes, bytes);
+    (sender, RingReceiver::new(lines, progress, LINES as u32, bytes))
+}
+
+#[test]
+fn a_ring_keeps_order_and_reuses_lines_only_when_read() {
+    let (refused, empty) = (Reached::default(), Reached::default());
+    let (full, none) = (refused.clone(), empty.clone());
+    model(move || {
+        let ((mut sender, mut receiver), payload) = (ring(), Payload::new(LINES));
+        let (into, full) = (payload.clone(), full.clone());
+        let sending = thread::spawn(move || {
+            for value in 1..=3 {
+                let claim = loop {
+                    match sender.claim(1) {
+                        Some(claim) => break claim,
+                        None => {
+                            full.mark();
+                            thread::yield_now();
+                        }
+                    }
+                };
+                into.write(claim.payload / 64, value);
+                sender.commit();
+            }
+        });
+        let mut offset = 0;
+        for value in 1..=3 {
+            while receiver.ready().is_none() {
+                receiver.rest();
+                none.mark();
+                thread::yield_now();
+            }
+            // The sender's place for the payload, as far as the receiver can know it: first in, first out.
+            let place = [0, 1].into_iter().map(|step| (offset + step) % LINES).find(|at| payload.read(*at) == value);
+            offset = place.expect("the payload of the entry is in the ring") + 1;
+            receiver.advance(64);
+        }
+        sending.join().unwrap();
+    });
+    refused.assert("a full ring");
+    empty.assert("an empty ring");
+}
+
+#[test]
+fn a_slot_alternates_between_its_two_owners() {
+    let waited = Reached::default();
+    let busy = waited.clone();
+    model(move || {
+        let (line, payload) = (Flags::new(1, 1), Payload::new(1));
+        let (mut sender, mut receiver) = (SlotSender::new(line.clone()), SlotReceiver::new(line));
+        let (into, busy) = (payload.clone(), busy.clone());
+        let sending = thread::spawn(move || {
+            for value in 1..=2 {
+                while !sender.is_free() {
+                    busy.mark();
+                    thread::yield_now();
+                }
+                into.write(0, value);
+                sender.commit();
+            }
+        });
+        for value in 1..=2 {
+            while !receiver.is_full() {
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(0), value);
+            receiver.advance();
+        }
+        sending.join().unwrap();
+    });
+    waited.assert("a slot that is still full");
+}
+
+/// A message and the marker go through the slot, the next messages through the ring; the ring's entry may be visible
+/// before the marker is.
+#[test]
+fn a_marker_keeps_the_order_between_slot_and_ring() {
+    const MARKER: u32 = 99;
+    let overtaken = Reached::default();
+    let early = overtaken.clone();
+    model(move || {
+        let line = Flags::new(1, 1);
+        let (mut slot_out, mut slot_in) = (SlotSender::new(line.clone()), SlotReceiver::new(line));
+        let (mut ring_out, mut ring_in) = ring();
+        let (slot_payload, ring_payload) = (Payload::new(1), Payload::new(LINES));
+        let (into_slot, into_ring) = (slot_payload.clone(), ring_payload.clone());
+        let sending = thread::spawn(move || {
+            into_slot.write(0, MARKER);
+            slot_out.commit();
+            let claim = ring_out.claim(0).expect("a new ring is empty");
+            into_ring.write(claim.line, 1);
+            ring_out.commit();
+        });
+        let mut seen = Vec::new();
+        while !slot_in.is_full() {
+            thread::yield_now();
+        }
+        seen.push(slot_payload.read(0));
+        slot_in.advance();
+        if ring_in.ready().is_some() {
+            early.mark();
+        }
+        let line = loop {
+            match ring_in.ready() {
+                Some(line) => break line,
+                None => thread::yield_now(),
+            }
+        };
+        seen.push(ring_payload.read(line));
+        ring_in.advance(0);
+        sending.join().unwrap();
+        assert_eq!(seen, [MARKER, 1]);
+    });
+    overtaken.assert("a ring that is filled when the marker is read");
+}
