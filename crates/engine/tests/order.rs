@@ -1,4 +1,5 @@
-//! The order model on test wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each run sends.
+//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each run sends (10^7 in a
+//! stress run), `TOWPATH_TEST_SEED` is added to every seed.
 
 mod support;
 
@@ -15,8 +16,12 @@ const MESSAGES: usize = 3000;
 /// Most receives of a rank that wait, and most messages of a pair under way.
 const OPEN: usize = 40;
 
+fn number(variable: &str) -> Option<usize> {
+    config::environment(variable).and_then(|text| text.parse().ok())
+}
+
 fn messages() -> usize {
-    config::environment("TOWPATH_TEST_MESSAGES").and_then(|text| text.parse().ok()).unwrap_or(MESSAGES)
+    number("TOWPATH_TEST_MESSAGES").unwrap_or(MESSAGES)
 }
 
 fn run(size: usize, manners: Manners, limits: Limits) {
@@ -35,6 +40,7 @@ fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
 }
 
 fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
+    let seed = seed + number("TOWPATH_TEST_SEED").unwrap_or(0) as u64;
     let mut model = Model::new(engines, seed, open);
     while model.messages < messages() {
         model.step();

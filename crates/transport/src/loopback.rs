@@ -63,6 +63,7 @@ impl Loopback {
         }
     }
 
+    #[inline(never)]
     fn deliver(&mut self, sink: &mut impl Sink) -> bool {
         let batch = self.queue.len().min(BATCH);
         for message in self.queue.drain(..batch) {
@@ -81,6 +82,7 @@ impl Loopback {
     }
 
     /// One step of the first transfer.
+    #[inline(never)]
     fn transfer(&mut self, sink: &mut impl Sink) -> bool {
         let Some(first) = self.transfers.front_mut() else { return false };
         self.bounce.resize(BOUNCE_BYTES, 0);
@@ -158,7 +160,11 @@ impl Wire for Loopback {
         }
     }
 
+    #[inline]
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        if self.queue.is_empty() && self.transfers.is_empty() {
+            return false;
+        }
         let delivered = self.deliver(sink);
         let moved = self.transfer(sink);
         delivered || moved
