@@ -110,32 +110,33 @@ impl Body {
     }
 
     /// The same number of elements with other bounds and layout: copies of `self` between the displacements `low`
-    /// and `high`, `copies` of them.
-    fn copies(&self, copies: i64, low: i64, high: i64, plan: Plan) -> Result<Body> {
+    /// and `high`, `copies` of them. The plan relies on bounds that fit, so it is made last.
+    fn copies(&self, copies: i64, low: i64, high: i64, plan: impl FnOnce() -> Plan) -> Result<Body> {
         let (lb, ub) = (self.lb.checked_add(low), self.ub.checked_add(high));
         let (true_lb, true_ub) = match self.size {
             0 => (Some(0), Some(0)),
             _ => (self.true_lb.checked_add(low), self.true_ub.checked_add(high)),
         };
-        let body = Body {
+        let (lb, ub) = (lb.ok_or(BOUNDS)?, ub.ok_or(BOUNDS)?);
+        let (true_lb, true_ub) = (true_lb.ok_or(BOUNDS)?, true_ub.ok_or(BOUNDS)?);
+        check(lb, ub, true_lb, true_ub)?;
+        Ok(Body {
             size: self.size.checked_mul(copies).ok_or(SIZE)?,
-            lb: lb.ok_or(BOUNDS)?,
-            ub: ub.ok_or(BOUNDS)?,
-            true_lb: true_lb.ok_or(BOUNDS)?,
-            true_ub: true_ub.ok_or(BOUNDS)?,
+            lb,
+            ub,
+            true_lb,
+            true_ub,
             marked: self.marked,
             alignment: self.alignment,
             elements: self.elements.checked_mul(copies).ok_or(Error::Overflow { what: "number of elements" })?,
             external: self.external.checked_mul(copies).ok_or(SIZE)?,
             uniform: self.uniform,
-            plan,
-        };
-        body.checked()
+            plan: plan(),
+        })
     }
 
     fn checked(self) -> Result<Body> {
-        let extents = self.ub.checked_sub(self.lb).and(self.true_ub.checked_sub(self.true_lb));
-        extents.ok_or(BOUNDS).and(Ok(self))
+        check(self.lb, self.ub, self.true_lb, self.true_ub).map(|()| self)
     }
 
     /// `count` copies, `stride` bytes apart.
@@ -144,9 +145,7 @@ impl Body {
             return Ok(Body::empty());
         }
         let span = (count - 1).checked_mul(stride).ok_or(BOUNDS)?;
-        // Bounds and size are checked before the plan, which relies on them.
-        let body = self.copies(count, span.min(0), span.max(0), Plan::empty())?;
-        Ok(Body { plan: self.plan.repeated(count as usize, stride as isize), ..body })
+        self.copies(count, span.min(0), span.max(0), || self.plan.repeated(count as usize, stride as isize))
     }
 
     /// `count` copies one after the other, an extent apart.
@@ -159,8 +158,7 @@ impl Body {
         if !self.has_map() {
             return Ok(self);
         }
-        let body = self.copies(1, distance, distance, Plan::empty())?;
-        Ok(Body { plan: self.plan.shifted(distance), ..body })
+        self.copies(1, distance, distance, || self.plan.clone().shifted(distance))
     }
 
     /// Equal copies at the given displacements.
@@ -171,8 +169,7 @@ impl Body {
         if !self.has_map() {
             return Ok(Body::empty());
         }
-        let body = self.copies(offsets.len() as i64, low, high, Plan::empty())?;
-        Ok(Body { plan: self.plan.indexed(offsets), ..body })
+        self.copies(offsets.len() as i64, low, high, || self.plan.indexed(offsets))
     }
 
     /// Blocks of `lengths[i]` copies, an extent apart, at `offsets[i]`.
@@ -188,8 +185,7 @@ impl Body {
             high = high.max(offset.checked_add(span.max(0)).ok_or(BOUNDS)?);
             copies = copies.checked_add(length).ok_or(SIZE)?;
         }
-        let body = self.copies(copies, low, high, Plan::empty())?;
-        Ok(Body { plan: self.plan_in_blocks(lengths, offsets), ..body })
+        self.copies(copies, low, high, || self.plan_in_blocks(lengths, offsets))
     }
 
     fn plan_in_blocks(&self, lengths: &[i64], offsets: &[i64]) -> Plan {
@@ -253,6 +249,12 @@ impl Body {
         let ub = lb.checked_add(extent).ok_or(BOUNDS)?;
         Body { lb, ub, marked: true, ..self }.checked()
     }
+}
+
+/// Refuses bounds whose difference does not fit.
+fn check(lb: i64, ub: i64, true_lb: i64, true_ub: i64) -> Result<()> {
+    let extents = ub.checked_sub(lb).and(true_ub.checked_sub(true_lb));
+    extents.map(|_| ()).ok_or(BOUNDS)
 }
 
 fn union(bounds: Option<(i64, i64)>, low: i64, high: i64) -> (i64, i64) {

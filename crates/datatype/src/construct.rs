@@ -96,5 +96,8 @@ impl Datatype {
 
 fn strided(count: i64, blocklength: i64, stride: i64, child: &Datatype) -> Result<Body> {
     let (count, blocklength) = (self::count("count", count)?, self::count("blocklength", blocklength)?);
-    child.body().contiguous(blocklength)?.repeated(count, stride)
+    match blocklength {
+        1 => child.body().repeated(count, stride),
+        _ => child.body().contiguous(blocklength)?.repeated(count, stride),
+    }
 }

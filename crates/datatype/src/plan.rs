@@ -72,6 +72,8 @@ pub(crate) struct List {
     pub(crate) blocks: Box<[Block]>,
     /// Packed position of every `MARK_DISTANCE`-th block.
     pub(crate) marks: Box<[usize]>,
+    /// Where the block that reaches furthest ends.
+    pub(crate) end: i64,
 }
 
 /// Equal copies of a child at any offsets.
@@ -371,14 +373,15 @@ fn from_blocks(blocks: Vec<Block>) -> Plan {
         }
         return equal_blocks(length, offsets);
     }
-    let mut size = 0;
+    let (mut size, mut end) = (0, i64::MIN);
     let mut marks = Vec::with_capacity(blocks.len() / MARK_DISTANCE + 1);
     for (index, block) in blocks.iter().enumerate() {
         if index % MARK_DISTANCE == 0 {
             marks.push(size);
         }
         size += block.length;
+        end = end.max(block.offset + block.length as i64);
     }
-    let list = List { blocks: blocks.into(), marks: marks.into() };
+    let list = List { blocks: blocks.into(), marks: marks.into(), end };
     Plan { offset: 0, size, shape: Shape::List(Arc::new(list)) }
 }

@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use proptest::prelude::*;
-use towpath_datatype::{Basic, Datatype, Form};
+use towpath_datatype::{Basic, Darray, Datatype, Form, constants};
 
 /// A datatype as a tree of constructors.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub(crate) enum Tree {
     HindexedBlock(i64, Vec<i64>, Box<Tree>),
     Struct(Vec<(i64, i64, Tree)>),
     Resized(i64, i64, Box<Tree>),
+    /// Size, subsize and start of every dimension; whether the last lies innermost.
+    Subarray(Vec<(i64, i64, i64)>, bool, Box<Tree>),
+    /// Size, processes, my place and block of every dimension, all dealt out in turn; whether the last lies innermost.
+    Darray(Vec<(i64, i64, i64, i64)>, bool, Box<Tree>),
 }
 
 /// A type map.
@@ -63,6 +67,18 @@ impl Map {
         map
     }
 
+    /// Elements of an array at the places that `picked` holds for every dimension, innermost dimension first.
+    fn array(child: &Map, sizes: &[i64], picked: &[Vec<i64>]) -> Map {
+        let mut places = vec![0];
+        let mut step = 1;
+        for (size, picked) in sizes.iter().zip(picked) {
+            places = picked.iter().flat_map(|at| places.iter().map(move |place| place + at * step)).collect();
+            step *= size;
+        }
+        let map = Map::blocks(child, places.iter().map(|place| (1, place * child.extent())));
+        Map { bounds: Some((0, step * child.extent())), marked: true, ..map }
+    }
+
     /// Displacement of every byte, in packed order.
     pub(crate) fn bytes(&self) -> Vec<i64> {
         let mut bytes = Vec::new();
@@ -95,6 +111,8 @@ impl Tree {
                 length * list.len() as i64 * child.entries()
             }
             Tree::Struct(parts) => parts.iter().map(|(length, _, child)| length * child.entries()).sum(),
+            Tree::Subarray(sizes, _, child) => sizes.iter().map(|size| size.1).product::<i64>() * child.entries(),
+            Tree::Darray(sizes, _, child) => sizes.iter().map(|size| size.0).product::<i64>() * child.entries(),
         }
     }
 
@@ -137,6 +155,19 @@ impl Tree {
                 }
                 map
             }
+            Tree::Subarray(sizes, last_inside, child) => {
+                let sizes = inside_first(sizes, *last_inside);
+                let picked: Vec<Vec<i64>> = sizes.iter().map(|size| (size.2..size.2 + size.1).collect()).collect();
+                Map::array(&child.map(), &sizes.iter().map(|size| size.0).collect::<Vec<_>>(), &picked)
+            }
+            Tree::Darray(sizes, last_inside, child) => {
+                let sizes = inside_first(sizes, *last_inside);
+                let held = |&(size, processes, mine, block): &(i64, i64, i64, i64)| {
+                    (0..size).filter(|at| at / block % processes == mine).collect()
+                };
+                let picked: Vec<Vec<i64>> = sizes.iter().map(held).collect();
+                Map::array(&child.map(), &sizes.iter().map(|size| size.0).collect::<Vec<_>>(), &picked)
+            }
             Tree::Resized(lb, extent, child) => Map { bounds: Some((*lb, lb + extent)), marked: true, ..child.map() },
         }
     }
@@ -174,9 +205,40 @@ impl Tree {
                 Datatype::structure(&lengths, &displacements, &children, form)
             }
             Tree::Resized(lb, extent, child) => Datatype::resized(*lb, *extent, &child.datatype(), form),
+            Tree::Subarray(dimensions, last_inside, child) => {
+                let column = |pick: fn(&(i64, i64, i64)) -> i64| dimensions.iter().map(pick).collect::<Vec<_>>();
+                let (sizes, subsizes, starts) = (column(|d| d.0), column(|d| d.1), column(|d| d.2));
+                Datatype::subarray(&sizes, &subsizes, &starts, order(*last_inside), &child.datatype(), form)
+            }
+            Tree::Darray(dimensions, last_inside, child) => {
+                let column = |pick: fn(&(i64, i64, i64, i64)) -> i64| dimensions.iter().map(pick).collect::<Vec<_>>();
+                let processes = column(|d| d.1);
+                let arguments = Darray {
+                    size: processes.iter().product(),
+                    rank: dimensions.iter().fold(0, |rank, dimension| rank * dimension.1 + dimension.2),
+                    gsizes: column(|d| d.0),
+                    distributions: vec![constants::DISTRIBUTE_CYCLIC; dimensions.len()],
+                    arguments: column(|d| d.3),
+                    processes,
+                    order: order(*last_inside),
+                };
+                Datatype::darray(arguments, &child.datatype(), form)
+            }
         };
         made.expect("a valid constructor")
     }
+}
+
+fn order(last_inside: bool) -> i64 {
+    if last_inside { constants::ORDER_C } else { constants::ORDER_FORTRAN }
+}
+
+fn inside_first<T: Copy>(dimensions: &[T], last_inside: bool) -> Vec<T> {
+    let mut dimensions = dimensions.to_vec();
+    if last_inside {
+        dimensions.reverse();
+    }
+    dimensions
 }
 
 /// Any basic type.
@@ -194,7 +256,16 @@ pub(crate) fn any_tree(limit: i64) -> impl Strategy<Value = Tree> {
         let far = || prop_oneof![3 => bytes(), 1 => -3000..3000i64];
         let list = || prop_oneof![4 => prop::collection::vec((count(), bytes()), 0..6), 1 => prop::collection::vec((count(), far()), 30..90)];
         let offsets = || prop_oneof![4 => prop::collection::vec(bytes(), 0..20), 1 => prop::collection::vec(far(), 30..90)];
+        let part = (1..7i64)
+            .prop_flat_map(|size| (Just(size), 1..=size))
+            .prop_flat_map(|(size, part)| (Just(size), Just(part), 0..=size - part));
+        let dealt = (1..12i64, 1..4i64, 1..5i64)
+            .prop_flat_map(|(size, processes, block)| (Just(size), Just(processes), 0..processes, Just(block)));
+        let subarray = (prop::collection::vec(part, 1..4), any::<bool>(), child.clone());
+        let darray = (prop::collection::vec(dealt, 1..4), any::<bool>(), child.clone());
         prop_oneof![
+            subarray.prop_map(|(sizes, order, child)| Tree::Subarray(sizes, order, child)),
+            darray.prop_map(|(sizes, order, child)| Tree::Darray(sizes, order, child)),
             child.clone().prop_map(Tree::Dup),
             (0..40i64, child.clone()).prop_map(|(count, child)| Tree::Contiguous(count, child)),
             (0..9i64, count(), bytes(), child.clone()).prop_map(|(c, l, s, child)| Tree::Vector(c, l, s, child)),
