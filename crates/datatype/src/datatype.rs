@@ -37,6 +37,17 @@ struct Inner {
     committed: AtomicBool,
 }
 
+impl Drop for Inner {
+    /// Lets go of the type this one was made of, and of what only that one holds, in a loop: a program may have piled
+    /// up more constructors than the stack has room for nested drops.
+    fn drop(&mut self) {
+        let mut next = self.recipe.take_child();
+        while let Some(mut inner) = next.and_then(|child| Arc::into_inner(child.inner)) {
+            next = inner.recipe.take_child();
+        }
+    }
+}
+
 impl Datatype {
     /// A predefined named datatype.
     pub fn named(basic: Basic) -> Datatype {

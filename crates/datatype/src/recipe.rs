@@ -118,6 +118,25 @@ impl Recipe {
         }
     }
 
+    /// Takes the one type that is repeated, or the last member of a structure; the recipe is useless afterwards.
+    pub(crate) fn take_child(&mut self) -> Option<Datatype> {
+        match std::mem::replace(self, Recipe::Named(Basic::Byte)) {
+            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. } => None,
+            Recipe::Dup(child)
+            | Recipe::Contiguous { child, .. }
+            | Recipe::Vector { child, .. }
+            | Recipe::Hvector { child, .. }
+            | Recipe::Indexed { child, .. }
+            | Recipe::Hindexed { child, .. }
+            | Recipe::IndexedBlock { child, .. }
+            | Recipe::HindexedBlock { child, .. }
+            | Recipe::Subarray { child, .. }
+            | Recipe::Darray { child, .. }
+            | Recipe::Resized { child, .. } => Some(child),
+            Recipe::Struct { children, .. } => children.into_vec().pop(),
+        }
+    }
+
     fn combiner(&self) -> Combiner {
         match self {
             Recipe::Named(_) => Combiner::Named,

@@ -74,9 +74,23 @@ impl Datatype {
         self.elements_in_part(rest)?.checked_add(whole)
     }
 
+    /// The type under duplicates, resizings and other constructors that repeat nothing. Each level below it holds less
+    /// data, so what follows the levels goes at most 63 deep through types that repeat another, however many
+    /// constructors a program has piled up.
+    fn core(&self) -> &Datatype {
+        let mut core = self;
+        loop {
+            core = match core.recipe().level() {
+                Level::Copies(child) if child.size() == core.size() => child,
+                Level::Members([1], [child]) => child,
+                _ => return core,
+            }
+        }
+    }
+
     /// `elements_in` for less than one element.
     fn elements_in_part(&self, mut bytes: i64) -> Option<i64> {
-        match self.recipe().level() {
+        match self.core().recipe().level() {
             Level::Basic(basic) => match basic.pair() {
                 Some((value, ..)) if bytes == value.size() as i64 => Some(1),
                 _ => None,
@@ -106,7 +120,7 @@ impl Datatype {
         if let Some(basic) = self.single_basic() {
             return visit(basic, self.bytes(count) / basic.size() as i64);
         }
-        match self.recipe().level() {
+        match self.core().recipe().level() {
             Level::Basic(basic) => visit(basic, count),
             Level::Copies(child) => child.for_each_run(self.bytes(count) / child.size(), visit),
             Level::Members(lengths, children) => {
@@ -130,7 +144,7 @@ impl Datatype {
         if let Some(basic) = self.single_basic() {
             return Hash::basic(basic).repeated(self.size() / basic.size() as i64);
         }
-        match self.recipe().level() {
+        match self.core().recipe().level() {
             Level::Basic(basic) => Hash::basic(basic),
             Level::Copies(child) => child.hash().repeated(self.size() / child.size()),
             Level::Members(lengths, children) => lengths

@@ -212,3 +212,23 @@ fn contents_of_types_made_by_large_forms() {
         assert_eq!((found.1, found.2, found.3, found.4), (integers, vec![], counts, 1));
     }
 }
+
+#[test]
+fn piled_up_constructors_need_no_stack() {
+    let types = [Basic::Double, Basic::Int].map(named);
+    let record = Datatype::structure(&[1, 1], &[0, 8], &types, SMALL).expect("a valid structure");
+    let mut pile = record.clone();
+    for level in 0..300_000 {
+        pile = match level % 3 {
+            0 => pile.dup(),
+            1 => Datatype::contiguous(1, &pile, SMALL).expect("a valid type"),
+            _ => Datatype::structure(&[1], &[0], &[pile], SMALL).expect("a valid structure"),
+        };
+    }
+    assert_eq!((pile.elements_in(20), pile.elements_in(14)), (Some(3), None));
+    assert_eq!(pile.signature_hash(2), record.signature_hash(2));
+    let mut runs = 0;
+    pile.for_each_run(2, &mut |_, _| runs += 1);
+    assert_eq!(runs, 4);
+    drop(pile);
+}

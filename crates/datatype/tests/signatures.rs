@@ -150,3 +150,30 @@ fn counts_beyond_2_to_the_31() {
     }
     assert_eq!(&back[..3], b"bey");
 }
+
+#[test]
+fn packing_reads_nothing_in_holes() {
+    const PAGE: usize = 4096;
+    let memory = Sparse::new(3 * PAGE);
+    // SAFETY: the middle page of the mapping, which nothing uses.
+    unsafe { libc::mprotect(memory.start.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
+    let byte = Datatype::named(Basic::Byte);
+    // All blocks but one end before the hole, one lies behind it.
+    let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([1]).collect();
+    let mut at = PAGE as i64;
+    let mut displacements: Vec<i64> = Vec::new();
+    for length in lengths[..40].iter().rev() {
+        at -= length;
+        displacements.insert(0, at);
+        at -= 3;
+    }
+    displacements.push(2 * PAGE as i64);
+    let datatype = Datatype::hindexed(&lengths, &displacements, &byte, Form::Small).expect("a valid list");
+    let bytes = datatype.size() as usize;
+    let mut packed = vec![0u8; bytes];
+    for start in 0..bytes {
+        // SAFETY: all blocks lie in the outer pages.
+        let done = unsafe { pack(&datatype, memory.start, 1, start, packed.as_mut_ptr(), bytes) };
+        assert_eq!(done, bytes - start);
+    }
+}
