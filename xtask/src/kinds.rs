@@ -138,6 +138,7 @@ pub fn neutral(p: &Parameter) -> Option<&'static str> {
             "status" => scalar("Status", "&mut Status"),
             "statuses" => "StatusArray",
             "buffer" if p.direction == Direction::In => "*const c_void",
+            "address" => "*const c_void",
             "buffer" | "pointer" | "attribute" => "*mut c_void",
             "logical" => "bool",
             "string" if p.direction == Direction::Out => "String",

@@ -96,7 +96,8 @@ pub(crate) unsafe fn status_in(status: *const MPI_Status) -> Result<Status> {
     Ok(unsafe { (*status).get() })
 }
 
-/// Writes the status of a single completion: the error field stays as it is (MPI 5.0, 3.2.5).
+/// Writes the status of a single completion: the error field stays as it is (MPI 5.0, 3.2.5), except that the empty
+/// status, which no message has, contains MPI_SUCCESS (3.7.3).
 ///
 /// # Safety
 /// `status` is ignored, NULL or the program's.
@@ -104,7 +105,11 @@ pub(crate) unsafe fn status_in(status: *const MPI_Status) -> Result<Status> {
 pub(crate) unsafe fn status_put(status: *mut MPI_Status, value: &Status) {
     if !ignored(status) && !status.is_null() {
         // SAFETY: promised by the caller.
-        unsafe { (*status).set(value) }
+        let place = unsafe { &mut *status };
+        place.set(value);
+        if value.source == towpath_mpi::constants::ANY_SOURCE {
+            place.error = 0;
+        }
     }
 }
 
@@ -141,5 +146,8 @@ mod tests {
         // SAFETY: a status of this test.
         unsafe { status_put(&mut place, &Status { source: 1, tag: 2, error: 3, bytes: 4, cancelled: false }) };
         assert_eq!(place.error, 77);
+        // SAFETY: as above.
+        unsafe { status_put(&mut place, &Status::EMPTY) };
+        assert_eq!(place.error, 0, "the empty status is whole");
     }
 }

@@ -63,7 +63,7 @@ pub fn c_type(p: &Parameter, large: bool) -> String {
     } else {
         match kind {
             "status" | "statuses" => pointer("MPI_Status"),
-            "buffer" => pointer("c_void"),
+            "buffer" | "address" => pointer("c_void"),
             "pointer" | "attribute" => "*mut c_void".into(),
             "string" => pointer("c_char"),
             "strings" => "*const *const c_char".into(),

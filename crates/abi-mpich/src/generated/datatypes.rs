@@ -12,7 +12,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(address, "address")?;
-                let v_address = towpath_mpi::datatypes::get_address(buffer_in(location))?;
+                let v_address = towpath_mpi::datatypes::get_address(location)?;
                 *address = v_address;
                 Ok(())
             }
@@ -869,7 +869,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(address, "address")?;
-                let v_address = towpath_mpi::datatypes::get_address(buffer_in(location).cast_mut())?;
+                let v_address = towpath_mpi::datatypes::get_address(location)?;
                 *address = v_address;
                 Ok(())
             }
