@@ -136,8 +136,12 @@ fn what_ranks_left_running_ends_with_the_job() {
 
 #[test]
 fn bindings_are_distinct_or_absent() {
-    let one = shell(1, &["--report-bindings"], "grep Cpus_allowed_list /proc/self/status");
-    assert!(one.errors.contains("rank 0 is bound to"), "{one:?}");
+    let one = shell(1, &["--report-bindings"], "true");
+    assert!(one.errors.contains("rank 0 is not bound"), "{one:?}");
+    let bound = shell(1, &["--report-bindings", "--bind-to", "core"], "grep Cpus_allowed_list: /proc/self/status");
+    let list = bound.output.split_whitespace().last().unwrap().to_owned();
+    let first = list.split([',', '-']).next().unwrap();
+    assert!(bound.errors.contains(&format!("rank 0 is bound to logical processor(s) {first}")), "{bound:?}");
     let none = shell(1, &["--bind-to", "none", "--report-bindings"], "true");
     assert!(none.errors.contains("not bound"), "{none:?}");
     let many = shell(1, &["--bind-to", "core", "--cpus-per-rank", "100000"], "true");

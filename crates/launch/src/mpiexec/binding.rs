@@ -1,5 +1,7 @@
 //! Which cores a rank is bound to. One rule: when all ranks together need no more cores than `mpiexec` itself may use
-//! (its own affinity mask and the cgroup's quota), each rank gets cores of its own, else no rank is bound.
+//! (its own affinity mask and the cgroup's quota), each rank gets cores of its own, else no rank is bound. A rank needs
+//! --cpus-per-rank cores, else OMP_NUM_THREADS, else one; a single rank has all cores to itself and is not bound unless
+//! it is asked for.
 //!
 //! A core is a physical core with all its allowed hardware threads, as /sys/devices/system/cpu tells.
 #![forbid(unsafe_code)]
@@ -22,22 +24,29 @@ pub(crate) fn assign(
     spread: bool,
     bind: Option<bool>,
 ) -> Result<Vec<Vec<usize>>, String> {
-    if bind == Some(false) {
+    let asked = bind == Some(true) || cores_per_rank > 0;
+    if bind == Some(false) || (ranks == 1 && !asked) {
         return Ok(vec![Vec::new(); ranks]);
     }
     let mask = cores::affinity();
     let allowed = (0..64 * mask.len()).filter(|cpu| mask[cpu / 64] >> (cpu % 64) & 1 == 1).collect::<Vec<_>>();
     let usable = cores::allowed(&mask);
     let order = order_of_cores(&allowed, spread, &place_of);
-    let each = cores_per_rank.max(1);
+    let each = if cores_per_rank > 0 { cores_per_rank } else { threads_per_rank() };
     match deal(&order, usable, ranks, each) {
         Some(dealt) => Ok(dealt),
-        None if bind == Some(true) || cores_per_rank > 0 => Err(format!(
+        None if asked => Err(format!(
             "{ranks} ranks with {each} core(s) each need more than the {} core(s) that mpiexec may use; no rank is bound.",
             order.len().min(usable)
         )),
         None => Ok(vec![Vec::new(); ranks]),
     }
+}
+
+/// How many threads an OpenMP program will have in each rank; 1 when nothing is said.
+fn threads_per_rank() -> usize {
+    let text = towpath_base::config::environment("OMP_NUM_THREADS").unwrap_or_default();
+    text.split(',').next().and_then(|number| number.trim().parse().ok()).filter(|&number| number > 0).unwrap_or(1)
 }
 
 /// Deals cores out; `None` when there are too few.

@@ -39,6 +39,10 @@ pub(crate) struct Request {
     pub(crate) tag_lines: bool,
     pub(crate) merge_errors: bool,
     pub(crate) output_folder: Option<PathBuf>,
+    /// Rank 0 gets no input either.
+    pub(crate) no_input: bool,
+    /// Ranks per host: how many ranks a program has when it is not said otherwise; 0 when not given.
+    ranks_per_host: usize,
     pub(crate) everywhere: Variables,
 }
 
@@ -68,7 +72,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut request = Request::default();
     for part in arguments.split(|argument| argument == ":") {
-        let mut program = Program { ranks: 1, ..Program::default() };
+        let mut program = Program::default();
         let mut rest = part.iter();
         while let Some(argument) = rest.next() {
             let text = argument.to_string_lossy();
@@ -90,6 +94,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             });
         }
         request.programs.push(program);
+    }
+    for program in request.programs.iter_mut().filter(|program| program.ranks == 0) {
+        program.ranks = request.ranks_per_host.max(1);
     }
     Ok(Command::Run(request))
 }
@@ -161,6 +168,12 @@ fn apply(
         Meaning::Tag => request.tag_lines = true,
         Meaning::MergeErrors => request.merge_errors = true,
         Meaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
+        Meaning::RanksPerHost => request.ranks_per_host = number(1)?,
+        Meaning::Input => match values[0].to_str() {
+            Some("0") => {}
+            Some("none") => request.no_input = true,
+            _ => return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0])),
+        },
         Meaning::Ignored => {}
     }
     Ok(None)
@@ -192,7 +205,13 @@ fn binding(text: &str) -> Result<bool, String> {
 fn mapping(text: &str, request: &mut Request) -> Result<(), String> {
     let mut parts = text.split(':');
     match parts.next().unwrap_or_default() {
-        "" | "core" | "slot" | "hwthread" | "node" | "seq" | "ppr" => {}
+        "" | "core" | "slot" | "hwthread" | "node" | "seq" => {}
+        "ppr" => {
+            let number = parts.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
+            request.ranks_per_host =
+                number.ok_or_else(|| format!("--map-by {text}: ppr: needs a whole number from 1 on."))?;
+            parts.next();
+        }
         "socket" | "package" | "numa" | "l3cache" => request.spread_over_sockets = true,
         other => return Err(format!("The option --map-by takes core, slot or socket, not '{other}'.")),
     }
@@ -256,6 +275,14 @@ mod tests {
     }
 
     #[test]
+    fn ranks_per_host_count_where_nothing_else_is_said() {
+        assert_eq!(request("-ppn 3 ./a").programs[0].ranks, 3);
+        assert_eq!(request("--map-by ppr:2:node ./a").programs[0].ranks, 2);
+        let job = request("-n 5 ./a : -npernode 2 ./b");
+        assert_eq!((job.programs[0].ranks, job.programs[1].ranks), (5, 2));
+    }
+
+    #[test]
     fn mistakes_are_sentences() {
         for (line, part) in [
             ("", "No program"),
@@ -267,6 +294,8 @@ mod tests {
             ("-frobnicate ./a", "no option -frobnicate"),
             ("--bind-to moon ./a", "core or none"),
             ("-l=3 ./a", "takes no value"),
+            ("--stdin all ./a", "only rank 0"),
+            ("--map-by ppr:x:node ./a", "whole number"),
         ] {
             let sentence = refusal(line);
             assert!(

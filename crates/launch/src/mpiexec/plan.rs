@@ -128,7 +128,8 @@ impl Plan {
             Some(folder) => streams_to_files(folder, rank, size, request.merge_errors)?,
             None => streams_to_pipes(request.merge_errors).map_err(full)?,
         };
-        let input = if rank == 0 { input::for_first_rank(&mut self.input) } else { input::nothing() };
+        let input =
+            if rank == 0 && !request.no_input { input::for_first_rank(&mut self.input) } else { input::nothing() };
         self.starts.push(Start {
             program: template.file.clone(),
             arguments: template.arguments.clone(),

@@ -25,6 +25,8 @@ pub(crate) enum Meaning {
     Tag,
     MergeErrors,
     OutputFolder,
+    RanksPerHost,
+    Input,
     Ignored,
 }
 
@@ -55,6 +57,12 @@ const fn ignored(names: &'static [&'static str], values: &'static [&'static str]
 /// All options.
 pub(crate) const ROWS: &[Row] = &[
     row(&["n", "np", "c"], &["N"], Meaning::Ranks, "run N ranks of the program that follows (1 when not given)"),
+    row(
+        &["ppn", "perhost", "grr", "npernode", "N"],
+        &["N"],
+        Meaning::RanksPerHost,
+        "ranks per host: the number of ranks where -n is not given",
+    ),
     row(&["env"], &["NAME", "VALUE"], Meaning::Set, "set a variable for the ranks of this program"),
     row(&["genv"], &["NAME", "VALUE"], Meaning::SetEverywhere, "set a variable for all ranks"),
     row(&["x"], &["NAME[=VALUE]"], Meaning::Export, "set a variable for all ranks; without value: the one it has here"),
@@ -93,17 +101,17 @@ pub(crate) const ROWS: &[Row] = &[
         Meaning::MergeErrors,
         "let what ranks write to stderr come out on stdout, in their order",
     ),
+    row(&["stdin", "s"], &["0|none"], Meaning::Input, "who reads mpiexec's input: rank 0 (when not given), or nobody"),
     row(&["h", "help"], &[], Meaning::Help, "print this"),
     row(&["version", "V", "info"], &[], Meaning::Version, "print the version"),
     ignored(&["envall", "genvall", "localhost", "local"], &[]),
     ignored(&["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"], &[]),
-    ignored(&["ppn", "perhost", "grr", "npernode", "N", "ranks-per-proc"], &["N"]),
     ignored(&["rr", "pernode", "bynode", "byslot", "bycore", "nolocal", "order-nodes"], &[]),
     ignored(&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
     ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
     ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
     ignored(&["print-all-exitcodes", "tune", "ordered-output", "stream-buffer"], &[]),
-    ignored(&["prefix", "rank-by", "usize", "s", "stdin", "topolib", "membind", "am"], &["X"]),
+    ignored(&["prefix", "rank-by", "usize", "topolib", "membind", "am"], &["X"]),
     ignored(&["mca", "gmca", "pmca", "prtemca", "pmixmca"], &["NAME", "VALUE"]),
 ];
 
@@ -136,6 +144,7 @@ pub(crate) fn help() -> String {
     text.push_str(
         "\n\nBinding: unless --bind-to none, each rank is bound to cores of its own when all ranks together need no more\n\
          cores than mpiexec itself may use (its own affinity mask and the cgroup's quota); else no rank is bound.\n\
+         A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else one. A single rank is bound only on demand.\n\
          Input: rank 0 reads mpiexec's input, the others read nothing.\n\
          End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
          MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\
