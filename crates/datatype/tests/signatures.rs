@@ -159,7 +159,7 @@ fn packing_reads_nothing_in_holes() {
     unsafe { libc::mprotect(memory.start.add(PAGE).cast(), PAGE, libc::PROT_NONE) };
     let byte = Datatype::named(Basic::Byte);
     // All blocks but one end before the hole, one lies behind it.
-    let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([1]).collect();
+    let lengths: Vec<i64> = (1..=40).map(|index| index % 7 + 1).chain([100]).collect();
     let mut at = PAGE as i64;
     let mut displacements: Vec<i64> = Vec::new();
     for length in lengths[..40].iter().rev() {
