@@ -282,7 +282,17 @@ fn small_costs() {
         pack(&vector, black_box(memory.as_ptr()).cast(), 1, 0, packed.as_mut_ptr().cast(), 64);
         black_box(&mut packed);
     });
-    println!("make + commit + free a vector {:.0} ns; pack 64 bytes {:.0} ns", 1.0 / made, 1.0 / small);
+    println!("make + commit + free a vector {:.0} ns; pack 64 bytes {:.0} ns", made.recip(), small.recip());
+    let mut state = 1;
+    let lengths: Vec<i64> = (0..65536).map(|_| 1 + random(&mut state) as i64 % 8).collect();
+    let offsets: Vec<i64> = (0..65536).map(|index| index * 16 + random(&mut state) as i64 % 8).collect();
+    let list = speed(1, || {
+        black_box(Datatype::indexed(&lengths, &offsets, &double, Form::Small).expect("a valid list"));
+    });
+    let blocks = speed(1, || {
+        black_box(Datatype::indexed_block(1, &offsets, &double, Form::Small).expect("a valid list"));
+    });
+    println!("make + free an indexed of 65536 blocks {:.0} ns; indexed_block {:.0} ns", list.recip(), blocks.recip());
 }
 
 fn main() {

@@ -16,6 +16,7 @@ const BOUNCE_BYTES: usize = 8192;
 
 /// `count` elements of a type as one layout.
 #[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant)] // Boxing would cost an allocation a message.
 enum Whole {
     /// A nest that includes the loop over the elements, and its offset.
     Nest(Nest, isize),
@@ -87,7 +88,10 @@ impl Cursor {
     /// The memory that the elements occupy must stay valid while the cursor is used, for reading if it packs, for
     /// writing if it unpacks.
     pub unsafe fn new(datatype: &Datatype, pointer: *mut u8, count: i64) -> Cursor {
-        let whole = Whole::new(datatype, count.max(0) as usize);
+        Cursor::over(Whole::new(datatype, count.max(0) as usize), datatype, pointer, count)
+    }
+
+    fn over(whole: Whole, datatype: &Datatype, pointer: *mut u8, count: i64) -> Cursor {
         Cursor { datatype: datatype.clone(), whole, user: pointer, position: 0, total: total(datatype, count) }
     }
 
@@ -179,17 +183,17 @@ pub unsafe fn unpack(
     limit
 }
 
-/// One row of bytes: the address of the data and their number, if `count` elements are that.
+/// `count` elements as one row of bytes, if they are that: the address of the data and their number. Else the layout.
 #[inline]
-fn dense(datatype: &Datatype, pointer: *mut u8, count: i64) -> Option<(*mut u8, usize)> {
+fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, usize), Whole> {
     let plan = &datatype.body().plan;
     let bytes = total(datatype, count);
     if datatype.is_contiguous() || bytes == 0 || (count == 1 && plan.dense_length().is_some()) {
-        return Some((pointer.wrapping_offset(plan.offset as isize), bytes));
+        return Ok((pointer.wrapping_offset(plan.offset as isize), bytes));
     }
     match Whole::new(datatype, count as usize) {
-        Whole::Nest(nest, offset) if nest.is_dense() => Some((pointer.wrapping_offset(offset), bytes)),
-        _ => None,
+        Whole::Nest(nest, offset) if nest.is_dense() => Ok((pointer.wrapping_offset(offset), bytes)),
+        whole => Err(whole),
     }
 }
 
@@ -199,11 +203,10 @@ fn dense(datatype: &Datatype, pointer: *mut u8, count: i64) -> Option<(*mut u8, 
 /// The memory of the elements must stay valid for reading as long as the source is used.
 #[inline]
 pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Source {
-    match dense(datatype, pointer.cast_mut(), count) {
-        Some((pointer, length)) => Source::Bytes { pointer, length },
-        None => {
-            // SAFETY: handed through.
-            let cursor = unsafe { Cursor::new(datatype, pointer.cast_mut(), count) };
+    match row(datatype, pointer.cast_mut(), count) {
+        Ok((pointer, length)) => Source::Bytes { pointer, length },
+        Err(whole) => {
+            let cursor = Cursor::over(whole, datatype, pointer.cast_mut(), count);
             let length = cursor.total;
             Source::Packer { fill: Box::new(cursor), length }
         }
@@ -216,11 +219,10 @@ pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Sou
 /// The memory of the elements must stay valid for writing as long as the target is used.
 #[inline]
 pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Target {
-    match dense(datatype, pointer, count) {
-        Some((pointer, length)) => Target::Bytes { pointer, length },
-        None => {
-            // SAFETY: handed through.
-            let cursor = unsafe { Cursor::new(datatype, pointer, count) };
+    match row(datatype, pointer, count) {
+        Ok((pointer, length)) => Target::Bytes { pointer, length },
+        Err(whole) => {
+            let cursor = Cursor::over(whole, datatype, pointer, count);
             let length = cursor.total;
             Target::Unpacker { drain: Box::new(cursor), length }
         }
@@ -243,14 +245,14 @@ pub unsafe fn copy(
     let bytes = total(from_type, from_count).min(total(to_type, to_count));
     // SAFETY: `bytes` bytes are on both sides, handed through.
     unsafe {
-        if let Some((row, _)) = dense(from_type, from.cast_mut(), from_count) {
-            return unpack(to_type, to, to_count, 0, row, bytes);
-        }
-        if let Some((row, _)) = dense(to_type, to, to_count) {
-            return pack(from_type, from, from_count, 0, row, bytes);
-        }
-        let source = Whole::new(from_type, from_count as usize);
-        let target = Whole::new(to_type, to_count as usize);
+        let source = match row(from_type, from.cast_mut(), from_count) {
+            Ok((row, _)) => return unpack(to_type, to, to_count, 0, row, bytes),
+            Err(source) => source,
+        };
+        let target = match row(to_type, to, to_count) {
+            Ok((row, _)) => return pack(from_type, from, from_count, 0, row, bytes),
+            Err(target) => target,
+        };
         if let (Whole::Nest(source, source_offset), Whole::Nest(target, target_offset)) = (&source, &target)
             && source.same_blocks(target)
         {
