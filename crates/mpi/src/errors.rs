@@ -268,6 +268,9 @@ pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
 
 /// MPI_File_call_errhandler, of MPI_FILE_NULL.
 pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
+    if file != FILE_NULL {
+        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+    }
     call(Target::File(file), code)
 }
 

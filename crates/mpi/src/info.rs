@@ -76,6 +76,11 @@ unsafe fn key_text(key: *const c_char) -> Result<String> {
     Ok(key)
 }
 
+/// Refuses what is neither an info object nor MPI_INFO_NULL, for functions that have no use for its keys.
+pub(crate) fn known(info: Handle) -> Result<()> {
+    pairs(info).map(drop)
+}
+
 /// MPI_Info_create.
 pub fn info_create() -> Result<Handle> {
     insert(Pairs::default())

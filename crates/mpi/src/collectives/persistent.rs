@@ -7,9 +7,11 @@ use std::ffi::c_void;
 use super::{movement, neighbors, reductions};
 use crate::error::Result;
 use crate::face::{Handle, HandleArray, Integers};
+use crate::info::known;
 
 /// MPI_Barrier_init.
-pub fn barrier_init(comm: Handle, _info: Handle) -> Result<Handle> {
+pub fn barrier_init(comm: Handle, info: Handle) -> Result<Handle> {
+    known(info)?;
     // SAFETY: a barrier touches no memory of the program.
     unsafe { movement::barrier(comm)?.keep() }
 }
@@ -24,8 +26,9 @@ pub unsafe fn bcast_init(
     datatype: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::bcast(buffer, count, datatype, root, comm)?.keep() }
 }
@@ -43,8 +46,9 @@ pub unsafe fn gather_init(
     recvtype: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)?.keep() }
 }
@@ -63,8 +67,9 @@ pub unsafe fn gatherv_init(
     recvtype: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         movement::gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)?.keep()
@@ -84,8 +89,9 @@ pub unsafe fn scatter_init(
     recvtype: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)?.keep() }
 }
@@ -104,8 +110,9 @@ pub unsafe fn scatterv_init(
     recvtype: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         movement::scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)?.keep()
@@ -124,8 +131,9 @@ pub unsafe fn allgather_init(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)?.keep() }
 }
@@ -143,8 +151,9 @@ pub unsafe fn allgatherv_init(
     displs: Integers,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)?.keep() }
 }
@@ -161,8 +170,9 @@ pub unsafe fn alltoall_init(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { movement::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)?.keep() }
 }
@@ -181,8 +191,9 @@ pub unsafe fn alltoallv_init(
     rdispls: Integers,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         movement::alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)?
@@ -204,8 +215,9 @@ pub unsafe fn alltoallw_init(
     rdispls: Integers,
     recvtypes: HandleArray,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         movement::alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)?
@@ -225,8 +237,9 @@ pub unsafe fn reduce_init(
     op: Handle,
     root: i32,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::reduce(sendbuf, recvbuf, count, datatype, op, root, comm)?.keep() }
 }
@@ -242,8 +255,9 @@ pub unsafe fn allreduce_init(
     datatype: Handle,
     op: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::allreduce(sendbuf, recvbuf, count, datatype, op, comm)?.keep() }
 }
@@ -259,8 +273,9 @@ pub unsafe fn reduce_scatter_block_init(
     datatype: Handle,
     op: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)?.keep() }
 }
@@ -276,8 +291,9 @@ pub unsafe fn reduce_scatter_init(
     datatype: Handle,
     op: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)?.keep() }
 }
@@ -293,8 +309,9 @@ pub unsafe fn scan_init(
     datatype: Handle,
     op: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::scan(sendbuf, recvbuf, count, datatype, op, comm)?.keep() }
 }
@@ -310,8 +327,9 @@ pub unsafe fn exscan_init(
     datatype: Handle,
     op: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { reductions::exscan(sendbuf, recvbuf, count, datatype, op, comm)?.keep() }
 }
@@ -328,8 +346,9 @@ pub unsafe fn neighbor_allgather_init(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { neighbors::neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)?.keep() }
 }
@@ -347,8 +366,9 @@ pub unsafe fn neighbor_allgatherv_init(
     displs: Integers,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         neighbors::neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)?
@@ -368,8 +388,9 @@ pub unsafe fn neighbor_alltoall_init(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe { neighbors::neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)?.keep() }
 }
@@ -388,8 +409,9 @@ pub unsafe fn neighbor_alltoallv_init(
     rdispls: Integers,
     recvtype: Handle,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         neighbors::neighbor_alltoallv(
@@ -413,8 +435,9 @@ pub unsafe fn neighbor_alltoallw_init(
     rdispls: Integers,
     recvtypes: HandleArray,
     comm: Handle,
-    _info: Handle,
+    info: Handle,
 ) -> Result<Handle> {
+    known(info)?;
     // SAFETY: promised by the caller.
     unsafe {
         neighbors::neighbor_alltoallw(

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Every handle parameter of every function gets a null handle, a number that is no handle, a freed handle and one of another kind.
+
+The calls are written from api/functions.toml, with valid values for all other parameters. Each must come back with an error: not with
+success, not with a signal, not never. One process, MPI_COMM_SELF, MPI_ERRORS_RETURN. Ends with "N passed, N failed".
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import environments  # noqa: E402
+
+ROOT = environments.ROOT
+TYPES = {"comm": "MPI_Comm", "group": "MPI_Group", "datatype": "MPI_Datatype", "op": "MPI_Op", "info": "MPI_Info",
+         "errhandler": "MPI_Errhandler", "request": "MPI_Request", "message": "MPI_Message", "win": "MPI_Win", "file": "MPI_File",
+         "session": "MPI_Session"}
+VALID = {"comm": "MPI_COMM_SELF", "group": "self_group", "datatype": "MPI_INT", "op": "MPI_SUM", "info": "MPI_INFO_NULL",
+         "errhandler": "MPI_ERRORS_RETURN", "request": "MPI_REQUEST_NULL", "message": "MPI_MESSAGE_NO_PROC", "win": "MPI_WIN_NULL",
+         "file": "MPI_FILE_NULL", "session": "MPI_SESSION_NULL"}
+# Bad values: name and C expression.
+BAD = {
+    "null": {kind: f"{c.upper()}_NULL" for kind, c in TYPES.items()},
+    "no handle": {kind: f"(({c})(intptr_t)0x12345)" for kind, c in TYPES.items()},
+    "another kind": {kind: f"(({c})(intptr_t)" + ("MPI_SUM)" if kind != "op" else "MPI_INT)") for kind, c in TYPES.items()},
+    "freed": {"comm": "freed_comm", "group": "freed_group", "datatype": "freed_datatype", "op": "freed_op", "info": "freed_info",
+              "errhandler": "freed_errhandler", "request": "freed_request"},
+}
+# Null handles that the standard allows, by kind.
+NULL_ALLOWED_KINDS = {"info", "request", "win", "file", "session"}
+# Null objects have names (MPI 5.0, 7.8 and 5.1.14).
+NULL_ALLOWED = {"MPI_Comm_get_name", "MPI_Type_get_name"}
+# These start or end MPI, or never return.
+LEFT_OUT = re.compile(r"MPI_(Abort|Init|Finalize|Pcontrol|T_|Comm_join|Comm_spawn|Session_)|_(toint|fromint|c2f|f2c)$")
+SETUP = r"""
+    MPI_Comm freed_comm; MPI_Group self_group, freed_group; MPI_Datatype freed_datatype; MPI_Op freed_op; MPI_Info freed_info;
+    MPI_Errhandler freed_errhandler; MPI_Request freed_request, started; int number = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_group(MPI_COMM_SELF, &self_group);
+    MPI_Comm copy; MPI_Comm_dup(MPI_COMM_SELF, &copy); freed_comm = copy; MPI_Comm_free(&copy);
+    MPI_Group group; MPI_Comm_group(MPI_COMM_SELF, &group);
+    MPI_Group other; MPI_Group_excl(group, 0, &number, &other); freed_group = group; MPI_Group_free(&group);
+    MPI_Datatype type; MPI_Type_contiguous(3, MPI_INT, &type); MPI_Type_commit(&type); freed_datatype = type; MPI_Type_free(&type);
+    MPI_Op op; MPI_Op_create(reduce, 1, &op); freed_op = op; MPI_Op_free(&op);
+    MPI_Info info; MPI_Info_create(&info); freed_info = info; MPI_Info_free(&info);
+    MPI_Errhandler handler; MPI_Comm_create_errhandler(handle, &handler); freed_errhandler = handler; MPI_Errhandler_free(&handler);
+    MPI_Send_init(&number, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &started); freed_request = started; MPI_Request_free(&started);
+"""
+HEAD = r"""
+#include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char room[8192], room2[8192];
+static MPI_Status statuses[8];
+static void reduce(void *a, void *b, int *n, MPI_Datatype *t) { (void)a; (void)b; (void)n; (void)t; }
+static void handle(MPI_Comm *c, int *e, ...) { (void)c; (void)e; }
+int main(int argc, char **argv) {
+    int from = atoi(argv[1]);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+"""
+
+
+def value(parameter, large):
+    """A valid C expression for a parameter that is not the one under test; declarations it needs."""
+    name, rest = parameter.split(": ")
+    kind, direction, *_ = rest.split(" ")
+    width = "MPI_Count" if large else "int"
+    single = {"count": width, "aint": "MPI_Aint", "aint_or_count": "MPI_Count" if large else "MPI_Aint",
+              "int_or_aint": "MPI_Aint" if large else "int", "offset": "MPI_Offset", "wide": "MPI_Count"}
+    if kind in TYPES:
+        return VALID[kind] if direction == "in" else f"(({TYPES[kind]} *)room)"
+    if kind.endswith("s") and kind[:-1] in TYPES:
+        of = kind[:-1]
+        return f"(({TYPES[of]}[4]){{{', '.join([VALID[of]] * 4)}}})"
+    if kind in single:
+        return "1" if direction == "in" else f"(({single[kind]} *)room2)"
+    if kind in ("status", "statuses"):
+        return "statuses"
+    if kind in ("buffer", "address", "string", "strings", "argv", "argc", "pointer", "attribute") or kind.startswith("MPI"):
+        if kind == "string" and direction == "in":
+            return '"x"'
+        return "0" if kind.startswith("MPI") or kind in ("pointer", "strings") and direction == "in" else "(void *)room"
+    if direction == "in" and "array" not in name and kind in (
+            "int", "rank", "root", "tag", "logical", "keyval", "error_code", "error_class", "split_type", "typeclass", "order", "lock_type",
+            "access_mode", "whence", "assertion", "thread_level", "length", "fint", "view_displacement"):
+        return {"int": "1", "order": "MPI_ORDER_C", "split_type": "MPI_COMM_TYPE_SHARED"}.get(kind, "0")
+    return "(void *)room2"
+
+
+def calls(face, built):
+    """(label, C statement) of every bad call."""
+    for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
+        name = f["name"]
+        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("faces", [face]):
+            continue
+        if f.get("status") == "removed" and face == "standard":
+            continue
+        for index, parameter in enumerate(f.get("parameters", [])):
+            kind, direction, *rest = parameter.split(": ")[1].split(" ")
+            if kind not in TYPES or direction == "out" or rest:
+                continue
+            for what, expressions in BAD.items():
+                if kind not in expressions or what == "null" and (kind in NULL_ALLOWED_KINDS or name in NULL_ALLOWED):
+                    continue
+                others = [value(p, False) for p in f["parameters"] if not p.endswith(" large")]
+                bad = expressions[kind]
+                others[index] = bad if direction == "in" else f"(bad_{kind} = {bad}, &bad_{kind})"
+                yield f"{name}: {parameter.split(':')[0]} is {what}", f"{name}({', '.join(others)})"
+
+
+def program(face, built):
+    rows = list(calls(face, built))
+    declarations = "".join(f"    {c} bad_{kind}; (void)bad_{kind};\n" for kind, c in TYPES.items())
+    body = "".join(f'    if (from <= {i}) {{ alarm(10); printf("{i}\\n"); printf("%d\\n", {call}); }}\n' for i, (_, call) in enumerate(rows))
+    return rows, HEAD + declarations + SETUP + body + '    puts("end"); fflush(stdout); _exit(0);\n}\n'
+
+
+def run_face(face, prefix, folder, built):
+    rows, text = program(face, built)
+    source, binary = folder / f"{face}.c", folder / face
+    source.write_text(text)
+    subprocess.run([prefix / "bin" / "mpicc", "--abi", face, "-w", source, "-o", binary], check=True)
+    codes, start = {}, 0
+    while start < len(rows):
+        done = subprocess.run(["timeout", "120", binary, str(start)], capture_output=True, text=True, errors="replace",
+                              env=environments.clean_environment())
+        lines = done.stdout.split()
+        numbers = lines[:-1] if lines and lines[-1] == "end" else lines
+        for call, code in zip(numbers[0::2], numbers[1::2]):
+            codes[int(call)] = int(code)
+        if lines and lines[-1] == "end":
+            break
+        broken = int(numbers[-1]) if len(numbers) % 2 else start
+        codes[broken] = f"ended the process with {done.returncode}: {done.stderr.strip()[-200:]}"
+        start = broken + 1
+    failed = 0
+    for i, (label, _) in enumerate(rows):
+        if codes.get(i) == 0 or not isinstance(codes.get(i), int):
+            failed += 1
+            print(f"FAIL {face} {label}: {'came back with success' if codes.get(i) == 0 else codes.get(i)}", flush=True)
+    return len(rows) - failed, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, default=environments.BUILD / "install")
+    options = parser.parse_args()
+    page = (ROOT / "docs/standard.md").read_text()
+    built = set(re.findall(r"^\| `(MPI_\w+)`[^|]*\| `", page, re.M))
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="towpath-bad-") as folder:
+        for face in ("mpich", "standard"):
+            good, bad = run_face(face, options.prefix.resolve(), Path(folder), built)
+            passed, failed = passed + good, failed + bad
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
