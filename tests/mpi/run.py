@@ -96,6 +96,7 @@ def parse_arguments():
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
     parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
     parser.add_argument("--time-limit", type=float, help="start no further test after so many seconds; the rest is skipped")
+    parser.add_argument("--timeout", type=float, help="seconds for one test, instead of what the lists say")
     parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
     parser.add_argument("--list", action="store_true", help="say what would run")
     parser.add_argument("--verbose", action="store_true", help="show the output of passing tests too")
@@ -196,7 +197,7 @@ def end_processes(mark):
     return len(left)
 
 
-def run_case(case, library, round_number):
+def run_case(case, library, round_number, limit=None):
     """Runs one case; its problems say what was wrong. Returns the output."""
     case.problems.clear()
     if not case.binary.exists():
@@ -206,7 +207,7 @@ def run_case(case, library, round_number):
     mark = f"{os.getpid()}-{case.name.replace(' ', '-')}-{round_number}"
     extra = {name: str(value) for name, value in test.get("environment", {}).items()}
     command = [*library.launcher(case.ranks), case.binary, *(str(word) for word in test.get("args", []))]
-    limit = test.get("timeout", 60)
+    limit = limit or test.get("timeout", 60)
     started = time.monotonic()
     child = subprocess.Popen([str(word) for word in command], env=library.environment({MARKER: mark, **extra}),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -273,7 +274,7 @@ def run_all(cases, library, options):
             return None
         own = Case(case.test, case.face, case.ranks, case.binary, list(case.problems))
         broken = bool(own.problems)
-        output = "" if broken else run_case(own, library, number)
+        output = "" if broken else run_case(own, library, number, options.timeout)
         return own, output
 
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
