@@ -59,7 +59,9 @@ static void too_little_space(void)
     char data[1000] = {0};
     void *back;
     int size;
+    /* Errors of calls without a communicator go to MPI_COMM_SELF. */
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     FAILS(MPI_Bsend(data, 10, MPI_BYTE, check_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     CALL(MPI_Buffer_attach(small, sizeof small));
     FAILS(MPI_Bsend(data, sizeof data, MPI_BYTE, check_rank, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
@@ -73,6 +75,7 @@ static void too_little_space(void)
     CHECK(count == 50, "count %d", count);
     CALL(MPI_Buffer_detach(&back, &size));
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }
 
 int main(int argc, char **argv)
