@@ -24,7 +24,7 @@ PYTHON = sys.executable
 STAGES = [
     ("rust", ["flock", "build/lock", CARGO, "test", "--workspace", "--no-fail-fast"], 900),
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
-    ("bad handles", [PYTHON, "tests/abi/bad_handles.py"], 300),
+    ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--time-limit", "150"], 400),
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Every handle parameter of every function gets a null handle, a number that is no handle, a freed handle and one of another kind.
+"""Bad input to every function that is built, written from api/functions.toml.
 
-The calls are written from api/functions.toml, with valid values for all other parameters. Each must come back with an error: not with
-success, not with a signal, not never. One process, MPI_COMM_SELF, MPI_ERRORS_RETURN. Ends with "N passed, N failed".
+Every handle parameter gets a null handle, a number that is no handle, a freed handle and one of another kind; ranks, roots, tags and
+counts get values out of range; out-parameters get NULL. All other parameters are valid. Each call must come back with an error: not
+with success, not with a signal, not never (one process, MPI_COMM_SELF, MPI_ERRORS_RETURN). Then every function that needs MPI is called
+before MPI_Init and after MPI_Finalize: the process must end with a sentence that names the function. Ends with "N passed, N failed".
 """
 
 import argparse
@@ -33,10 +35,17 @@ BAD = {
 }
 # Null handles that the standard allows, by kind.
 NULL_ALLOWED_KINDS = {"info", "request", "win", "file", "session"}
+# Values out of range for numbers: kind, and what is passed.
+OUT_OF_RANGE = {"rank": ["1000000", "-77"], "root": ["1000000", "-77"], "tag": ["-77"], "count": ["-1"]}
+# Numbers that may have any value here, or that no range is known of.
+ANY_NUMBER = re.compile(r"MPI_Status_set_\w+$|MPI_Type_\w*vector: stride$")
 # Null objects have names (MPI 5.0, 7.8 and 5.1.14).
 NULL_ALLOWED = {"MPI_Comm_get_name", "MPI_Type_get_name"}
 # These start or end MPI, or never return.
 LEFT_OUT = re.compile(r"MPI_(Abort|Init|Finalize|Pcontrol|T_|Comm_join|Comm_spawn|Session_)|_(toint|fromint|c2f|f2c)$")
+# Out-parameters that the program must give.
+NULL_REFUSED = {*TYPES, "count", "aint", "aint_or_count", "int_or_aint", "offset", "wide", "int", "rank", "tag", "logical", "comparison",
+                "topology", "keyval", "error_code", "error_class", "combiner", "thread_level", "length", "pointer", "attribute"}
 SETUP = r"""
     MPI_Comm freed_comm; MPI_Group self_group, freed_group; MPI_Datatype freed_datatype; MPI_Op freed_op; MPI_Info freed_info;
     MPI_Errhandler freed_errhandler; MPI_Request freed_request, started; int number = 0;
@@ -105,15 +114,24 @@ def calls(face, built):
             continue
         if f.get("status") == "removed" and face == "standard":
             continue
-        for index, parameter in enumerate(f.get("parameters", [])):
+        parameters = [p for p in f.get("parameters", []) if not p.endswith(" large")]
+        plain = [value(p, False) for p in parameters]
+        for index, parameter in enumerate(parameters):
             kind, direction, *rest = parameter.split(": ")[1].split(" ")
+            if kind in OUT_OF_RANGE and direction == "in" and not ANY_NUMBER.match(f"{name}: {parameter.split(':')[0]}") and not ANY_NUMBER.match(name):
+                for number in OUT_OF_RANGE[kind]:
+                    others = [*plain[:index], number, *plain[index + 1:]]
+                    yield f"{name}: {parameter.split(':')[0]} is {number}", f"{name}({', '.join(others)})"
+            if direction == "out" and not rest and kind in NULL_REFUSED:
+                others = [*plain[:index], "0", *plain[index + 1:]]
+                yield f"{name}: {parameter.split(':')[0]} is NULL", f"{name}({', '.join(others)})"
             if kind not in TYPES or direction == "out" or rest:
                 continue
             for what, expressions in BAD.items():
                 if kind not in expressions or what == "null" and (kind in NULL_ALLOWED_KINDS or name in NULL_ALLOWED):
                     continue
-                others = [value(p, False) for p in f["parameters"] if not p.endswith(" large")]
                 bad = expressions[kind]
+                others = list(plain)
                 others[index] = bad if direction == "in" else f"(bad_{kind} = {bad}, &bad_{kind})"
                 yield f"{name}: {parameter.split(':')[0]} is {what}", f"{name}({', '.join(others)})"
 
@@ -123,6 +141,81 @@ def program(face, built):
     declarations = "".join(f"    {c} bad_{kind}; (void)bad_{kind};\n" for kind, c in TYPES.items())
     body = "".join(f'    if (from <= {i}) {{ alarm(10); printf("{i}\\n"); printf("%d\\n", {call}); }}\n' for i, (_, call) in enumerate(rows))
     return rows, HEAD + declarations + SETUP + body + '    puts("end"); fflush(stdout); _exit(0);\n}\n'
+
+
+# Calls statement i in a process of its own and says what became of it: exit status or signal, and whether stderr names the function.
+ORDER = r"""
+#include <string.h>
+#include <sys/wait.h>
+static void before_or_after(int i);
+static const char *names[];
+static int count_of_names(void);
+static void try_all(const char *when) {
+    for (int i = 0; i < count_of_names(); i++) {
+        char text[4096] = "";
+        int status, pipes[2];
+        pipe(pipes);
+        pid_t child = fork();
+        if (child == 0) { dup2(pipes[1], 2); close(pipes[0]); close(pipes[1]); alarm(10); before_or_after(i); _exit(0); }
+        close(pipes[1]);
+        for (size_t have = 0, got; (got = read(pipes[0], text + have, sizeof text - 1 - have)) > 0 && got < sizeof text;) have += got;
+        close(pipes[0]);
+        waitpid(child, &status, 0);
+        printf("%s %s %d %d %d\n", names[i], when, WIFSIGNALED(status) ? WTERMSIG(status) : 0, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+               strstr(text, names[i]) != NULL);
+    }
+}
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    try_all("before");
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    try_all("after");
+    puts("end");
+    return 0;
+}
+"""
+
+
+def order_program(face, built):
+    """Every function that needs MPI, called outside of it with valid values."""
+    cases, names = [], []
+    for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
+        if f["name"] not in built or f.get("any_time") or f.get("special") or f["name"].startswith("MPIX") or f["name"] == "MPI_Finalize":
+            continue
+        if face not in f.get("faces", [face]) or f.get("status") == "removed" and face == "standard":
+            continue
+        if f["name"].startswith("MPI_File_"):
+            continue  # The handler of files returns the error.
+        arguments = [value(p, False) for p in f.get("parameters", []) if not p.endswith(" large")]
+        cases.append(f"    case {len(names)}: {f['name']}({', '.join(arguments)}); break;\n")
+        names.append(f["name"])
+    head = HEAD.split("int main")[0]
+    text = head + ORDER + "static MPI_Group self_group;\nstatic void before_or_after(int i) {\n    self_group = MPI_GROUP_EMPTY;\n    switch (i) {\n"
+    text += "".join(cases) + "    }\n}\nstatic const char *names[] = {" + ", ".join(f'"{name}"' for name in names) + "};\n"
+    return names, text + f"static int count_of_names(void) {{ return {len(names)}; }}\n"
+
+
+def run_order(face, prefix, folder, built):
+    names, text = order_program(face, built)
+    source, binary = folder / f"{face}-order.c", folder / f"{face}-order"
+    source.write_text(text)
+    subprocess.run([prefix / "bin" / "mpicc", "--abi", face, "-w", source, "-o", binary], check=True)
+    done = subprocess.run(["timeout", "200", binary], capture_output=True, text=True, errors="replace",
+                          env=environments.clean_environment())
+    passed = failed = 0
+    lines = done.stdout.splitlines()
+    for line in lines[:-1]:
+        name, when, signal, code, named = line.split()
+        if signal == "0" and code != "0" and named == "1":
+            passed += 1
+        else:
+            failed += 1
+            print(f"FAIL {face} {name} {when} MPI: signal {signal}, exit code {code}, named in the message: {named}", flush=True)
+    if not lines or lines[-1] != "end":
+        failed += 1
+        print(f"FAIL {face}: the program of calls before and after MPI ended with {done.returncode}: {done.stderr[-300:]}", flush=True)
+    return passed, failed
 
 
 def run_face(face, prefix, folder, built):
@@ -161,6 +254,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="towpath-bad-") as folder:
         for face in ("mpich", "standard"):
             good, bad = run_face(face, options.prefix.resolve(), Path(folder), built)
+            passed, failed = passed + good, failed + bad
+            good, bad = run_order(face, options.prefix.resolve(), Path(folder), built)
             passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
