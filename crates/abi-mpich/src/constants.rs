@@ -82,6 +82,11 @@ fn special_buffer(pointer: *const c_void) -> *const c_void {
     neutral as *const c_void
 }
 
+/// A buffer address for the program.
+pub(crate) fn buffer_out(pointer: *mut c_void) -> *mut c_void {
+    if pointer as usize == constants::BUFFER_AUTOMATIC { (usize::MAX - 1) as *mut c_void } else { pointer }
+}
+
 /// The displacement of a file view, or MPI_DISPLACEMENT_CURRENT.
 pub(crate) fn view_displacement_in(value: i64) -> i64 {
     if value == -54_278_278 { constants::DISPLACEMENT_CURRENT } else { value }

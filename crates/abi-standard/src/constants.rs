@@ -47,6 +47,11 @@ pass! {
     source_order_in, source_order_out;
 }
 
+/// A buffer address for the program; the core's own numbers.
+pub(crate) fn buffer_out(pointer: *mut c_void) -> *mut c_void {
+    pointer
+}
+
 /// A buffer address; MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are the core's own numbers.
 #[inline(always)]
 pub(crate) fn buffer_in(pointer: *const c_void) -> *const c_void {

@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 pub mod cgroup;
+pub mod clock;
 pub mod cores;
 pub mod futex;
 pub mod membarrier;

@@ -81,7 +81,7 @@ fn with_buffer<R>(comm: &Comm, f: impl FnOnce(Option<&mut Buffer>) -> R) -> R {
 ///
 /// # Safety
 /// `buffer` must hold `count` elements.
-pub unsafe fn send(
+pub(crate) unsafe fn send(
     comm: &Arc<Comm>,
     buffer: *const c_void,
     count: i64,
@@ -124,7 +124,7 @@ pub unsafe fn send(
 }
 
 /// Starts a persistent buffered send once more.
-pub fn again(message: &Message) -> Box<dyn FnOnce() -> Result<()>> {
+pub(crate) fn again(message: &Message) -> Box<dyn FnOnce() -> Result<()>> {
     let (comm, datatype) = (message.comm.clone(), message.datatype.clone());
     let (buffer, count) = (message.buffer, message.count);
     let (peer, tag) = (message.peer.expect("a send names its receiver"), message.tag.expect("a send has a tag"));

@@ -3,8 +3,7 @@
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::{LazyLock, Mutex, OnceLock};
-use std::time::Instant;
+use std::sync::{LazyLock, Mutex};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
@@ -12,15 +11,15 @@ use crate::face::Handle;
 use crate::info;
 use crate::world::{self, Phase};
 
-static START: OnceLock<Instant> = OnceLock::new();
 /// Memory of MPI_Alloc_mem, by address.
 static ALLOCATED: LazyLock<Mutex<HashMap<usize, Layout>>> = LazyLock::new(Mutex::default);
 /// Alignment of MPI_Alloc_mem in bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// Seconds since a moment in the past (MPI_Wtime).
+/// Seconds since a moment in the past, the same moment for all processes of a host (MPI_Wtime).
+#[inline]
 pub fn wtime() -> f64 {
-    START.get_or_init(Instant::now).elapsed().as_secs_f64()
+    towpath_machine::clock::seconds()
 }
 
 /// Seconds between two ticks of [`wtime`] (MPI_Wtick).
@@ -30,7 +29,6 @@ pub fn wtick() -> f64 {
 
 /// A start that fails ends the process with the sentence: there is no error handler yet that could return.
 fn started(level: i32) -> Result<()> {
-    START.get_or_init(Instant::now);
     if world::phase() != Phase::Before {
         fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
     }

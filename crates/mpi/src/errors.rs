@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
-use crate::comm::Comm;
+use towpath_base::sync::{AtomicU32, Ordering};
+
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
 use crate::face::{Callback, Face, Handle, Kind};
@@ -42,6 +43,15 @@ pub struct Errhandler {
     pub kind: Option<Kind>,
     /// What it does.
     pub action: Action,
+    /// How often the program must still free the handle.
+    references: AtomicU32,
+}
+
+impl Errhandler {
+    /// An error handler of MPI itself.
+    pub(crate) fn predefined(handle: Handle, action: Action) -> Errhandler {
+        Errhandler { handle, kind: None, action, references: AtomicU32::new(1) }
+    }
 }
 
 /// Classes, codes and sentences of this process.
@@ -181,16 +191,17 @@ pub(crate) fn lookup_for(handle: Handle, kind: Kind) -> Result<Arc<Errhandler>> 
     }
 }
 
+fn insert(action: Action, kind: Kind) -> Result<Handle> {
+    let references = AtomicU32::new(1);
+    let made = OBJECTS.errhandlers.insert_with(|handle| Errhandler { handle, kind: Some(kind), action, references });
+    made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many error handlers exist; free some"))
+}
+
 fn create(function: Callback, kind: Kind) -> Result<Handle> {
     if function.0.is_null() {
         fail!(ERR_ARG, "argument errhandler function is NULL; pass a function");
     }
-    let made = OBJECTS.errhandlers.insert_with(|handle| Errhandler {
-        handle,
-        kind: Some(kind),
-        action: Action::Call(function),
-    });
-    made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many error handlers exist; free some"))
+    insert(Action::Call(function), kind)
 }
 
 /// MPI_Comm_create_errhandler (9.3.1).
@@ -239,21 +250,21 @@ pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
 
-/// A handle for the program to an error handler that an object holds: a new one, since each is freed by itself.
+/// The handle of an error handler that an object holds, to be freed once more by the program; a new one where the
+/// program has freed the handler before.
 pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
-    match handler.kind {
-        None => handler.handle,
-        Some(kind) => OBJECTS
-            .errhandlers
-            .insert_with(|handle| Errhandler { handle, kind: Some(kind), action: handler.action })
-            .unwrap_or(ERRHANDLER_NULL),
+    let Some(kind) = handler.kind else { return handler.handle };
+    if OBJECTS.errhandlers.get(handler.handle).is_some_and(|known| Arc::ptr_eq(known, handler)) {
+        handler.references.fetch_add(1, Ordering::Relaxed);
+        return handler.handle;
     }
+    insert(handler.action, kind).unwrap_or(ERRHANDLER_NULL)
 }
 
 /// MPI_Errhandler_free: objects that hold the handler keep it.
 pub fn errhandler_free(errhandler: &mut Handle) -> Result<()> {
     let handler = lookup(*errhandler)?;
-    if handler.kind.is_some() {
+    if handler.kind.is_some() && handler.references.fetch_sub(1, Ordering::Relaxed) == 1 {
         OBJECTS.errhandlers.remove(*errhandler);
     }
     *errhandler = ERRHANDLER_NULL;
@@ -392,9 +403,4 @@ pub fn remove_error_string(code: i32) -> Result<()> {
         fail!(ERR_ARG, "error {code} has no string that this program added");
     }
     Ok(())
-}
-
-/// Attaches the communicator to an error of an operation on it, so that its handler decides.
-pub(crate) fn on(comm: &Comm, error: Error) -> Error {
-    error.with_object(comm.handle())
 }

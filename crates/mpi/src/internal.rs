@@ -18,7 +18,7 @@ use crate::world;
 ///
 /// # Safety
 /// The memory that the plan was built for must live during the call.
-pub unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
+pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     let lane = world::lane()?;
     // SAFETY: promised by the caller.
     let run = Box::new(unsafe { plan.start(sequence) });
@@ -33,21 +33,21 @@ pub(crate) fn plan_failed(error: towpath_collective::PlanError) -> Error {
 }
 
 /// The rank of `root` broadcasts `words` to the team.
-pub fn broadcast(team: &Team, sequence: u32, root: usize, words: &mut [u64]) -> Result<()> {
+pub(crate) fn broadcast(team: &Team, sequence: u32, root: usize, words: &mut [u64]) -> Result<()> {
     let plan = broadcast_plan(team, root, words)?;
     // SAFETY: `words` lives during the call.
     unsafe { run(plan, sequence) }
 }
 
 /// The plan of such a broadcast.
-pub fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Result<Plan> {
+pub(crate) fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Result<Plan> {
     let call = Call { team, selection: world::selection()? };
     let data = Buffer { pointer: words.as_mut_ptr().cast(), count: words.len() as i64, element: Element::dense(8) };
     bcast(&call, root, &data).map_err(plan_failed)
 }
 
 /// Everybody gives `mine` and gets the words of all, by rank.
-pub fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec<u64>> {
+pub(crate) fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec<u64>> {
     let mut all = vec![0u64; mine.len() * team.size()];
     let call = Call { team, selection: world::selection()? };
     let element = Element::dense(8);
@@ -63,7 +63,7 @@ pub fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Result<Vec
 }
 
 /// Sends words to one process and receives as many as it sends, under the same context and tag.
-pub fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
+pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
     let lane = world::lane()?;
     let mut theirs = 0u64;
     let count = words.len() as u64;
@@ -87,6 +87,6 @@ pub fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) ->
 
 /// The team of a communicator for its object management, and the sequence number of this call: part of the order of
 /// collective calls.
-pub fn team_of(comm: &Comm) -> (Team, u32) {
+pub(crate) fn team_of(comm: &Comm) -> (Team, u32) {
     (comm.team(Plane::Collective), comm.next_sequence())
 }

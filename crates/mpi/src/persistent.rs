@@ -49,13 +49,13 @@ pub enum Start {
 }
 
 /// Makes an inactive persistent request.
-pub fn create(start: Start, comm: Handle) -> Result<Handle> {
+pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
     let extra = Box::new(Extra { start: Some(start), finish: None, keep: None });
     world::lane()?.with(|state| state.requests.add(Work::Inactive, comm, Some(extra)))
 }
 
 /// MPI_Start.
-pub fn start(request: Handle) -> Result<()> {
+pub(crate) fn start(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let buffered = lane.with(|state| {
         if !matches!(state.requests.work(request)?, Work::Inactive) {
@@ -120,6 +120,6 @@ fn begin(state: &mut State, request: Handle, mut start: Start) -> Result<Begun> 
 }
 
 /// The status with which a persistent operation with MPI_PROC_NULL completes.
-pub fn nothing(receive: bool) -> Start {
+pub(crate) fn nothing(receive: bool) -> Start {
     Start::Nothing(if receive { FROM_NOBODY } else { Status::EMPTY })
 }

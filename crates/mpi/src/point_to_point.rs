@@ -267,13 +267,7 @@ unsafe fn isend_as(
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
     let request = lane.with(|state| {
-        if mode != Mode::Synchronous
-            && let Some((pointer, length)) = kind.bytes(buffer, count)
-            // SAFETY: the program lends `count` elements at `buffer`.
-            && unsafe { state.engine.try_send_now(peer, comm.context(), tag, comm.rank as u32, pointer, length) }
-        {
-            return Ok(COMPLETE);
-        }
+        // A request even for a message that is out already: an unmatched send can still be cancelled.
         let source = crate::datatypes::source(&kind.datatype, buffer, count);
         // SAFETY: as above, until the request is complete.
         let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) };

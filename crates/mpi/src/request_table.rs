@@ -177,7 +177,7 @@ impl Requests {
 }
 
 /// Whether a request names nothing that can be waited for.
-pub fn is_trivial(request: Handle) -> bool {
+pub(crate) fn is_trivial(request: Handle) -> bool {
     request == REQUEST_NULL || request == COMPLETE || request == COMPLETE_RECEIVE
 }
 

@@ -52,7 +52,7 @@ impl Topology {
 }
 
 /// Coordinates of a rank in a grid, row-major.
-pub fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
+pub(crate) fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
     let mut rest = rank;
     let mut result = vec![0; dims.len()];
     for (place, &dim) in result.iter_mut().zip(dims).rev() {
@@ -63,12 +63,12 @@ pub fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
 }
 
 /// Rank of coordinates that lie inside the grid.
-pub fn rank_of(dims: &[i32], coordinates: &[i32]) -> usize {
+pub(crate) fn rank_of(dims: &[i32], coordinates: &[i32]) -> usize {
     dims.iter().zip(coordinates).fold(0, |rank, (&dim, &place)| rank * dim as usize + place as usize)
 }
 
 /// The rank `distance` steps away in one dimension; `None` beyond the border.
-pub fn shifted(dims: &[i32], periodic: &[bool], rank: usize, dimension: usize, distance: i64) -> Option<usize> {
+pub(crate) fn shifted(dims: &[i32], periodic: &[bool], rank: usize, dimension: usize, distance: i64) -> Option<usize> {
     let mut place = coordinates(dims, rank);
     let target = i64::from(place[dimension]) + distance;
     let extent = i64::from(dims[dimension]);

@@ -79,7 +79,7 @@ pub struct Session {
 
 /// The registries of this process.
 pub static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
-    let predefined = |handle, action| Arc::new(Errhandler { handle, kind: None, action });
+    let predefined = |handle, action| Arc::new(Errhandler::predefined(handle, action));
     let fatal = predefined(ERRORS_ARE_FATAL, Action::Fatal);
     let returning = predefined(ERRORS_RETURN, Action::Return);
     Objects {
@@ -376,6 +376,8 @@ fn build(thread_level: i32) -> Result<World> {
         Arc::new(comm)
     };
     let creator = number.wrapping_add(job.rank);
+    // Hosts do not share a clock; the processes of one host do.
+    let job_on_one_host = job.hosts() <= 1;
     let selection = match config::setting("TOWPATH_COLLECTIVE") {
         Some(text) => Selection::parse(&text).map_err(failed_start)?,
         None => Selection::default(),
@@ -394,7 +396,7 @@ fn build(thread_level: i32) -> Result<World> {
         attributes: Predefined {
             tag_ub: i32::MAX,
             io: job.rank as i32,
-            wtime_is_global: 0,
+            wtime_is_global: i32::from(job_on_one_host),
             universe_size: job.universe_size.unwrap_or(job.size as i32),
             appnum: job.appnum,
             last_used_code: AtomicU32::new(0),

@@ -311,7 +311,7 @@ impl Body<'_> {
         match kind {
             "logical" => assign(format!("c_int::from(v_{name})")),
             "status" => format!("status_put({name}, &v_{name});"),
-            "pointer" => format!("{name}.cast::<*mut c_void>().write(v_{name});"),
+            "pointer" => format!("{name}.cast::<*mut c_void>().write(buffer_out(v_{name}));"),
             "attribute" => {
                 let key = self.f.parameters.iter().find(|p| p.kind == "keyval").expect("an attribute has a key");
                 let key = kinds::rust_name(&key.name);

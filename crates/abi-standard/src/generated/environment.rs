@@ -39,7 +39,7 @@ export! {
             unsafe {
                 require(baseptr, "baseptr")?;
                 let v_baseptr = towpath_mpi::environment::alloc_mem(i64::from(size), info_in(info))?;
-                baseptr.cast::<*mut c_void>().write(v_baseptr);
+                baseptr.cast::<*mut c_void>().write(buffer_out(v_baseptr));
                 Ok(())
             }
         })

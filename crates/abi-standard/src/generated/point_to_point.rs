@@ -90,7 +90,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::buffer_detach()?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = count_to_int(v_size);
                 Ok(())
             }
@@ -106,7 +106,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::buffer_detach()?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = v_size;
                 Ok(())
             }
@@ -172,7 +172,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm))?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = count_to_int(v_size);
                 Ok(())
             }
@@ -188,7 +188,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm))?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = v_size;
                 Ok(())
             }
@@ -790,7 +790,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::session_detach_buffer(session_in(session))?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = count_to_int(v_size);
                 Ok(())
             }
@@ -806,7 +806,7 @@ export! {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
                 let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::session_detach_buffer(session_in(session))?;
-                buffer_addr.cast::<*mut c_void>().write(v_buffer_addr);
+                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
                 *size = v_size;
                 Ok(())
             }
