@@ -1,10 +1,8 @@
-//! The only place that names atomics and cells (clippy forbids them elsewhere), so that a model checker can replace
+//! The only place that names atomics and cells (`make lint` forbids them elsewhere), so that a model checker can replace
 //! them, and the memory trait over which lock-free protocols are written.
 //!
 //! loom's types cannot lie in shared memory: a protocol is generic over [`Words`], implemented once over mapped
 //! memory and once over loom's atomics in the tests.
-
-#![allow(clippy::disallowed_types)]
 
 pub use std::cell::UnsafeCell;
 pub use std::sync::atomic::{

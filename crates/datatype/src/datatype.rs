@@ -3,9 +3,6 @@
 //! A datatype never changes once made, except that it becomes committed; clones share everything. So a message that
 //! is under way keeps its own clone, and the program may free its handle (MPI 5.0, section 5.1.9).
 
-// The flag is an atomic of `towpath_base::sync`, which the check takes for the standard library's.
-#![allow(clippy::disallowed_types)]
-
 use crate::basic::Basic;
 use crate::body::{Body, Uniform};
 use crate::recipe::Recipe;
