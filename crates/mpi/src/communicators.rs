@@ -263,7 +263,11 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
         UNDEFINED => UNDEFINED,
         COMM_TYPE_SHARED => host,
         COMM_TYPE_HW_UNGUIDED => UNDEFINED,
-        COMM_TYPE_HW_GUIDED if hints.get("mpi_hw_resource_type") == Some("mpi_shared_memory") => host,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED
+            if hints.get("mpi_hw_resource_type") == Some("mpi_shared_memory") =>
+        {
+            host
+        }
         COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => UNDEFINED,
         _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
     };

@@ -2,7 +2,7 @@
 //!
 //! Chapters (bodies of the C functions): `environment`, `errors`, `info`, `groups`, `communicators`,
 //! `intercommunicators`, `attributes`, `topologies`, `point_to_point`, `requests`, `status`, `datatypes`, `operations`,
-//! `collectives`. The other modules are the objects behind them.
+//! `collectives`, `processes`. The other modules are the objects behind them.
 
 pub mod attributes;
 mod buffered;
@@ -29,6 +29,7 @@ mod messages;
 pub mod operations;
 mod persistent;
 pub mod point_to_point;
+pub mod processes;
 mod request_table;
 pub mod requests;
 mod runs;

@@ -17,14 +17,14 @@ use crate::persistent::Start;
 use crate::runs::RunId;
 
 /// A send that is complete already.
-pub const COMPLETE: Handle = Handle(0xC000_0000 | (Kind::Request as u32) << 26 | 63 << 20 | 0xF_FFFF);
+pub(crate) const COMPLETE: Handle = Handle(0xC000_0000 | (Kind::Request as u32) << 26 | 63 << 20 | 0xF_FFFF);
 /// A receive from MPI_PROC_NULL.
-pub const COMPLETE_RECEIVE: Handle = Handle(COMPLETE.0 - 1);
+pub(crate) const COMPLETE_RECEIVE: Handle = Handle(COMPLETE.0 - 1);
 /// Entries with these numbers are never made.
 const MOST: usize = 0xF_FFF0;
 
 /// The status of a receive from MPI_PROC_NULL (3.10).
-pub const FROM_NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+pub(crate) const FROM_NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
 
 /// What a request waits for.
 pub enum Work {
@@ -277,7 +277,9 @@ impl State {
                 (Status::EMPTY, failure)
             }
             Work::Flush(ids) => {
-                ids.into_iter().for_each(|id| drop(self.engine.take(id)));
+                for id in ids {
+                    self.engine.take(id);
+                }
                 (Status::EMPTY, None)
             }
             Work::Generalized(operation) => return Ended::Ask(operation),

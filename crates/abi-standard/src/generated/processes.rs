@@ -28,13 +28,31 @@ export! {
     PMPI_Comm_disconnect, MPI_Comm_disconnect(comm: *mut MPI_Comm) {
         // SAFETY: NULL or the program's variable.
         let at = unsafe { comm_at(comm) };
-        call(325, Target::Comm(at), || Err(not_built()))
+        call(325, Target::Comm(at), || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(comm, "comm")?;
+                let mut v_comm = comm_in(*comm);
+                let result = towpath_mpi::processes::comm_disconnect(&mut v_comm);
+                *comm = comm_out(v_comm);
+                result?;
+                Ok(())
+            }
+        })
     }
 }
 
 export! {
     PMPI_Comm_get_parent, MPI_Comm_get_parent(parent: *mut MPI_Comm) {
-        call(326, Target::None, || Err(not_built()))
+        call(326, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(parent, "parent")?;
+                let v_parent = towpath_mpi::processes::comm_get_parent()?;
+                *parent = comm_out(v_parent);
+                Ok(())
+            }
+        })
     }
 }
 
