@@ -31,8 +31,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
-        default: "32768",
-        meaning: "payload bytes of the ring of a hot pair of ranks; a quarter is the largest eager message",
+        default: "65536",
+        meaning: "payload bytes of the ring of a hot pair of ranks; an eighth is the largest eager message",
     },
     Setting {
         name: "TOWPATH_HOT_SENDS",

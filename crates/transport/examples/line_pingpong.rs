@@ -1,15 +1,18 @@
-//! The state of the machine: how long one cache line takes from core to core.
+//! The state of the machine: how long a cache line takes from core to core.
 //!
-//! Two pinned threads write a line in turn. Every comparison of speeds prints this figure before and after, because a
-//! virtual machine's cores may move nearer or farther at any time.
+//! Two pinned threads answer each other: over one line that both write (it moves once for each answer), and over one
+//! line for each direction (it moves twice: the writer takes it back, the reader fetches it; every ring works like
+//! that). Comparisons of speed print these figures before and after, because a virtual machine's cores may move nearer
+//! or farther at any time.
 
-use std::sync::Arc;
+use std::sync::Barrier;
 use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use towpath_base::sync::{AtomicU64, Ordering};
 
-const ROUNDS: u64 = 200_000;
+const ROUNDS: u64 = 100_000;
+const BLOCKS: u64 = 5;
 
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -26,30 +29,38 @@ fn wait_for(line: &Line, value: u64) {
     }
 }
 
-fn main() {
-    let line = Arc::new(Line(AtomicU64::new(0)));
-    let answering = {
-        let line = line.clone();
-        std::thread::spawn(move || {
+/// Nanoseconds one way, median of the blocks; odd values go there, even ones back.
+fn measure(there: &Line, back: &Line) -> f64 {
+    let both_run = Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             pin(1);
-            for round in 0..ROUNDS * 5 {
-                wait_for(&line, 2 * round + 1);
-                line.0.store(2 * round + 2, Ordering::Release);
+            both_run.wait();
+            for round in 0..ROUNDS * BLOCKS {
+                wait_for(there, 2 * round + 1);
+                back.0.store(2 * round + 2, Ordering::Release);
             }
-        })
-    };
-    pin(0);
-    let mut figures: Vec<f64> = (0..5)
-        .map(|block| {
-            let begin = Instant::now();
-            for round in block * ROUNDS..(block + 1) * ROUNDS {
-                line.0.store(2 * round + 1, Ordering::Release);
-                wait_for(&line, 2 * round + 2);
-            }
-            begin.elapsed().as_nanos() as f64 / (2 * ROUNDS) as f64
-        })
-        .collect();
-    answering.join().expect("the answering thread does not panic");
-    figures.sort_by(f64::total_cmp);
-    println!("line ping-pong, one way: {:.1} ns (least {:.1}, most {:.1})", figures[2], figures[0], figures[4]);
+        });
+        both_run.wait();
+        pin(0);
+        let mut figures: Vec<f64> = (0..BLOCKS)
+            .map(|block| {
+                let begin = Instant::now();
+                for round in block * ROUNDS..(block + 1) * ROUNDS {
+                    there.0.store(2 * round + 1, Ordering::Release);
+                    wait_for(back, 2 * round + 2);
+                }
+                begin.elapsed().as_nanos() as f64 / (2 * ROUNDS) as f64
+            })
+            .collect();
+        figures.sort_by(f64::total_cmp);
+        figures[figures.len() / 2]
+    })
+}
+
+fn main() {
+    let new = || Line(AtomicU64::new(0));
+    let (one, there, back) = (new(), new(), new());
+    let (shared, separate) = (measure(&one, &one), measure(&there, &back));
+    println!("one way: {shared:.1} ns over one line, {separate:.1} ns over a line for each direction");
 }

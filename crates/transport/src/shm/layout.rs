@@ -23,7 +23,7 @@ pub const WINDOW_BYTES: usize = 256 * 1024;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
 /// Bytes out of which a receiver grants rings.
-pub const RING_AREA: usize = 4 << 20;
+pub const RING_AREA: usize = 8 << 20;
 
 /// Bytes of the two counter lines of a window (the filler's, the drainer's).
 pub const WINDOW_LINES: usize = 2 * LINE;
@@ -117,9 +117,9 @@ impl RingPlace {
         self.lines_at() + self.lines as usize * LINE
     }
 
-    /// Largest copied message: a quarter, so that several are under way.
+    /// Largest copied message: an eighth, so that several are under way.
     pub fn copied_limit(&self) -> usize {
-        (self.bytes as usize / 4).max(CELL_BYTES.min(self.bytes as usize / 2))
+        (self.bytes as usize / 8).max(CELL_BYTES.min(self.bytes as usize / 2))
     }
 }
 

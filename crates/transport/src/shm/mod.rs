@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
-use towpath_base::sync::MappedWords;
+use towpath_base::sync::{AtomicU64, MappedWords};
 use towpath_base::transfer::{Source, Target};
 
 use crate::{RegionKey, Sink};
@@ -83,6 +83,9 @@ pub struct Shm {
     peers: Vec<PeerIndex>,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
+    /// The words of my door-bell.
+    doorbell: *const AtomicU64,
+    doorbell_words: usize,
     /// Rings to look at, one per sender whose stream runs through one.
     hot: Vec<HotRing>,
     /// Peers with control entries that did not fit, or with a marker to write.
@@ -111,7 +114,10 @@ impl Shm {
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
         let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
         let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
+        let doorbell = segment.own_control().doorbell.as_ptr();
         Shm {
+            doorbell,
+            doorbell_words: peers.len().div_ceil(64),
             segment,
             own,
             settings,

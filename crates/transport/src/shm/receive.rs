@@ -53,9 +53,10 @@ impl Shm {
             moved |= self.take_from_ring(index, sink);
             index += 1;
         }
-        let words = self.peers.len().div_ceil(64);
-        for word in 0..words {
-            if self.segment.own_control().doorbell[word].load(Ordering::Relaxed) != 0 {
+        for word in 0..self.doorbell_words {
+            // SAFETY: the control page lies in the segment, which the wire holds; there are as many words as that.
+            let bits = unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) };
+            if bits != 0 {
                 moved |= self.answer_doorbell(word, sink);
             }
         }

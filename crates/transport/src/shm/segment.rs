@@ -108,7 +108,7 @@ impl Segment {
     /// Provides as much of a window as a message of `length` bytes touches; `provided` says how much already is. False
     /// where there is no page left.
     pub(crate) fn provide_window(&self, id: WindowId, provided: &mut usize, shape: Shape, length: usize) -> bool {
-        let needed = length.min(shape.chunks() as usize * shape.chunk_bytes());
+        let needed = shape.touched(length);
         if needed > *provided {
             let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
             if self.populate(first, needed - *provided).is_err() {

@@ -25,10 +25,10 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the time, but neither so
+    /// Chunks for a message of `length` bytes: a quarter of it, so that both sides copy most of the time, but neither so
     /// small that counting dominates nor so large that a chunk leaves the caches.
     pub(crate) fn of(length: usize) -> Shape {
-        let log = (length / 8).next_power_of_two().trailing_zeros();
+        let log = (length / 4).next_power_of_two().trailing_zeros();
         Shape { log: log.clamp(SMALLEST_CHUNK_LOG, LARGEST_CHUNK_LOG) }
     }
 
@@ -53,6 +53,18 @@ impl Shape {
     /// Chunks in the window.
     pub(crate) fn chunks(self) -> u32 {
         CHUNKS.min(WINDOW_BYTES >> self.log) as u32
+    }
+
+    /// True when messages walk round the window instead of beginning at its first chunk. That is faster for larger
+    /// chunks, because the other side's cache has let go of the lines by then; smaller messages touch less memory.
+    fn walks(self) -> bool {
+        self.log > SMALLEST_CHUNK_LOG
+    }
+
+    /// Bytes of the window that a message of `length` bytes may touch.
+    pub(crate) fn touched(self, length: usize) -> usize {
+        let all = self.chunks() as usize * self.chunk_bytes();
+        if self.walks() { all } else { length.min(all) }
     }
 }
 
@@ -87,7 +99,8 @@ impl Window {
     }
 
     fn chunk_of(&self, count: u32) -> usize {
-        (count.wrapping_sub(self.start) % self.shape.chunks()) as usize
+        let first = if self.shape.walks() { 0 } else { self.start };
+        (count.wrapping_sub(first) % self.shape.chunks()) as usize
     }
 
     /// Address of the chunk that carries count `count`.
