@@ -5,7 +5,7 @@
 //! `PMI_process_mapping`; where it is missing the ranks publish their hosts themselves.
 
 use std::io;
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendFlags, send};
@@ -299,6 +299,17 @@ fn server_name() -> String {
     }
 }
 
+/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be on its way before the
+/// request. Gives up after a while: nobody may be reading.
+fn wait_for_readers(stream: BorrowedFd<'_>) {
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        if !matches!(rustix::io::ioctl_fionread(stream), Ok(waiting) if waiting > 0) {
+            return;
+        }
+    }
+}
+
 /// Where the server does not know the hosts: each rank publishes its own, rank 0 collects and publishes the mapping.
 fn exchange_hosts(connection: &mut Connection, rank: usize, size: usize) -> Result<Vec<u32>, Error> {
     if size == 1 {
@@ -342,6 +353,7 @@ impl Launcher for PmiLauncher {
 
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
         eprintln!("{sentence}");
+        wait_for_readers(std::io::stderr().as_fd());
         self.connection.abort(code, None)
     }
 
@@ -354,7 +366,6 @@ impl Launcher for PmiLauncher {
 mod tests {
     use super::*;
     use crate::mpiexec::server::{Event, Server};
-    use std::os::fd::AsFd;
     use std::sync::Mutex;
     use std::thread;
 
