@@ -192,9 +192,14 @@ impl Piece {
         self.count.wrapping_mul(self.size)
     }
 
-    /// Whether it is a row of bytes.
-    pub(crate) fn is_raw(&self) -> bool {
-        self.datatype.is_none()
+    /// Whether both are the same data in the same place.
+    pub(crate) fn same(&self, other: &Piece) -> bool {
+        let same_type = match (&self.datatype, &other.datatype) {
+            (None, None) => true,
+            (Some(own), Some(others)) => own.same(others),
+            _ => false,
+        };
+        same_type && self.pointer == other.pointer && self.count == other.count
     }
 
     /// The bytes to send.

@@ -126,8 +126,7 @@ impl Builder {
 
     /// Copies between pieces of memory; they must not overlap unless they are the same.
     pub(crate) fn copy(&mut self, from: Piece, to: Piece) -> Mark {
-        let same = from.pointer == to.pointer && from.is_raw() && to.is_raw();
-        (from.bytes() > 0 && !same).then(|| self.add(Action::Copy { from, to }))
+        (from.bytes() > 0 && !from.same(&to)).then(|| self.add(Action::Copy { from, to }))
     }
 
     /// `inout[i] = input[i] op inout[i]` for the elements of `range`.
