@@ -113,3 +113,12 @@ fn counts_that_overflow_are_an_error() {
     let error = allreduce(&call, &operand, data.pointer()).unwrap_err();
     assert!(error.to_string().contains("exceeds 2^63"));
 }
+
+#[test]
+fn data_in_place_is_not_copied_onto_itself() {
+    let mut data = Store::<i64>::filled(Shape::Gaps, 5, 0);
+    let element = data.element();
+    let operand = Operand { send: Some(data.pointer()), count: 5, reducer: reducer::<i64>(&element), element };
+    let call = Call { team: &team(0, 1), selection: &Selection::default() };
+    assert_eq!(allreduce(&call, &operand, data.pointer()).unwrap().length(), 0);
+}
