@@ -5,7 +5,7 @@
  */
 #include "typemap.h"
 
-enum { SPACE = 1 << 21 };
+enum { SPACE = 1 << 18 };
 
 static unsigned char memory[SPACE], expected[SPACE], dense[SPACE], packed[SPACE];
 static struct map map;
