@@ -708,6 +708,7 @@ pub const T_PVAR_CLASS_TIMER: i32 = 9;
 pub const T_PVAR_CLASS_GENERIC: i32 = 10;
 
 /// What an error class says where no sentence of the error itself is known.
+#[allow(clippy::too_many_lines)]
 pub fn class_sentence(class: i32) -> &'static str {
     match class {
         0 => "MPI_SUCCESS: no error",
@@ -796,6 +797,7 @@ pub fn class_sentence(class: i32) -> &'static str {
 }
 
 /// Name of a predefined datatype by its number; empty for all others.
+#[allow(clippy::too_many_lines)]
 pub fn datatype_name(datatype: Handle) -> &'static str {
     match datatype.0 {
         0x200 => "MPI_DATATYPE_NULL",

@@ -66,6 +66,10 @@ impl Status {
     };
 }
 
+/// Calls an attribute copy function with object, key, extra state and value; gives code, keep, new value.
+pub type CopyCall =
+    unsafe fn(Callback, Kind, Handle, i32, extra: *mut c_void, value: *mut c_void) -> (i32, bool, *mut c_void);
+
 /// The table of one face: how its arrays look and how the program's callbacks are called.
 ///
 /// All functions are called with no lock of Towpath held. Codes are neutral on the Towpath side of each function.
@@ -94,14 +98,7 @@ pub struct Face {
     /// Calls a user's error handler of an object of `kind`; returns the code that the handler left.
     pub call_errhandler: unsafe fn(function: Callback, kind: Kind, object: Handle, code: i32) -> i32,
     /// Calls a user's attribute copy function of an object of `kind`; returns (code, keep, new value).
-    pub call_copy: unsafe fn(
-        function: Callback,
-        kind: Kind,
-        object: Handle,
-        keyval: i32,
-        extra: *mut c_void,
-        value: *mut c_void,
-    ) -> (i32, bool, *mut c_void),
+    pub call_copy: CopyCall,
     /// Calls a user's attribute delete function of an object of `kind`; returns the code.
     pub call_delete: unsafe fn(
         function: Callback,

@@ -88,7 +88,7 @@ impl<T> Table<T> {
                 if vacant.used == CHUNK * CHUNKS {
                     return None;
                 }
-                if vacant.used % CHUNK == 0 {
+                if vacant.used.is_multiple_of(CHUNK) {
                     self.add_chunk(vacant.used / CHUNK);
                 }
                 vacant.used += 1;

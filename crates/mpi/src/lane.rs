@@ -86,7 +86,7 @@ impl Lane {
         let mut tries = 0u32;
         while self.locked.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             tries += 1;
-            if tries % 64 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
     }
 

@@ -121,13 +121,12 @@ pub(crate) fn incoming<'a>(
     Ok(Incoming { comm, kind, peer, tag, nobody })
 }
 
+/// Communicator, source and tag (none: any), and whether the source is nobody.
+type Envelope<'a> = (&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool);
+
 /// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the source is nobody.
 #[inline(always)]
-pub(crate) fn envelope<'a>(
-    source: i32,
-    tag: i32,
-    comm: Handle,
-) -> Result<(&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool)> {
+pub(crate) fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<Envelope<'a>> {
     let comm = world::comm(comm)?;
     let tag = if tag == ANY_TAG { None } else { Some(tag) };
     check_tag(tag.unwrap_or(0))?;

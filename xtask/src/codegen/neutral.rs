@@ -19,6 +19,7 @@ pub fn constants(all: &Constants) -> String {
     }
     text.push_str(
         "\n/// What an error class says where no sentence of the error itself is known.\n\
+         #[allow(clippy::too_many_lines)]\n\
          pub fn class_sentence(class: i32) -> &'static str {\n    match class {\n",
     );
     for class in &all.classes {
@@ -27,6 +28,7 @@ pub fn constants(all: &Constants) -> String {
     text.push_str("        _ => \"an error class that this library does not know\",\n    }\n}\n");
     text.push_str(
         "\n/// Name of a predefined datatype by its number; empty for all others.\n\
+         #[allow(clippy::too_many_lines)]\n\
          pub fn datatype_name(datatype: Handle) -> &'static str {\n    match datatype.0 {\n",
     );
     for c in all.constants.iter().filter(|c| c.kind == "datatype" && c.same_as.is_none()) {
