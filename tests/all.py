@@ -23,6 +23,7 @@ PYTHON = sys.executable
 # Name, command, seconds after which the stage is ended.
 STAGES = [
     ("rust", ["flock", "build/lock", CARGO, "test", "--workspace", "--no-fail-fast"], 900),
+    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-transport", "--lib", "--target-dir", "target/loom", "model"], 600),
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
