@@ -306,12 +306,16 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
     done.map_or(Ok(()), |operation| operation.call_free())
 }
 
+/// Rounds of progress in which a request to cancel reaches the own process and is answered.
+const CANCEL_ROUNDS: usize = 4;
+
 /// MPI_Cancel.
 pub fn cancel(request: &mut Handle) -> Result<()> {
     if *request == REQUEST_NULL {
         fail!(ERR_REQUEST, "argument request is MPI_REQUEST_NULL; there is nothing to cancel");
     }
-    let asked = world::lane()?.with(|state| {
+    let lane = world::lane()?;
+    let asked = lane.with(|state| {
         if is_trivial(*request) {
             return Ok(None);
         }
@@ -326,6 +330,10 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
             _ => Ok(None),
         }
     })?;
+    // A message to the own process is taken back before the call returns; its receiver answers in these rounds.
+    for _ in 0..CANCEL_ROUNDS {
+        lane.poll();
+    }
     asked.map_or(Ok(()), |operation| operation.call_cancel())
 }
 
