@@ -16,6 +16,7 @@ pub mod environment;
 pub mod error;
 pub mod errors;
 pub mod face;
+pub mod fortran;
 mod generalized;
 mod group;
 pub mod groups;

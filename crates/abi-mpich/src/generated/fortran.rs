@@ -8,24 +8,52 @@ use crate::prelude::*;
 
 export! {
     PMPI_Abi_get_fortran_booleans, MPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) {
-        call_any_time(488, Target::None, || Err(not_built()))
+        call_any_time(488, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(is_set, "is_set")?;
+                let v_is_set = towpath_mpi::fortran::abi_get_fortran_booleans(logical_size, buffer_in(logical_true).cast_mut(), buffer_in(logical_false).cast_mut())?;
+                *is_set = c_int::from(v_is_set);
+                Ok(())
+            }
+        })
     }
 }
 
 export! {
     PMPI_Abi_get_fortran_info, MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
-        call_any_time(489, Target::None, || Err(not_built()))
+        call_any_time(489, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                require(info, "info")?;
+                let v_info = towpath_mpi::fortran::abi_get_fortran_info()?;
+                *info = info_out(v_info);
+                Ok(())
+            }
+        })
     }
 }
 
 export! {
     PMPI_Abi_set_fortran_booleans, MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) {
-        call_any_time(490, Target::None, || Err(not_built()))
+        call_any_time(490, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::fortran::abi_set_fortran_booleans(logical_size, buffer_in(logical_true).cast_mut(), buffer_in(logical_false).cast_mut())?;
+                Ok(())
+            }
+        })
     }
 }
 
 export! {
     PMPI_Abi_set_fortran_info, MPI_Abi_set_fortran_info(info: MPI_Info) {
-        call_any_time(491, Target::None, || Err(not_built()))
+        call_any_time(491, Target::None, || {
+            // SAFETY: the program's pointers point to what their parameters mean.
+            unsafe {
+                towpath_mpi::fortran::abi_set_fortran_info(info_in(info))?;
+                Ok(())
+            }
+        })
     }
 }
