@@ -8,6 +8,7 @@ the compiler scripts answer the questions of build systems. Ends with "N passed,
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -215,7 +216,40 @@ def scripts(face):
     assert flags is None or library in flags.stdout.split(), flags
 
 
-CHECKS = [constants, constants_are_complete, layouts, prototypes, headers, names, twins, version, tool, further_names, scripts]
+CMAKE = """cmake_minimum_required(VERSION 3.13)
+project(check C CXX)
+find_package(MPI REQUIRED COMPONENTS C CXX)
+add_executable(c_program program.c)
+target_link_libraries(c_program MPI::MPI_C)
+add_executable(cxx_program program.cc)
+target_link_libraries(cxx_program MPI::MPI_CXX)
+"""
+
+
+def build_systems(face):
+    """CMake's FindMPI finds the library and programs built with it start; a configure script's CC=mpicc is what `scripts` tests."""
+    if not shutil.which("cmake"):
+        print("     cmake is not here: FindMPI is not tested", flush=True)
+        return
+    folder = face.folder / f"cmake-{face.name}"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    for source in ("program.c", "program.cc"):
+        (folder / source).write_text("#include <mpi.h>\nint main(void) { int a, b; MPI_Get_version(&a, &b); return a != 5; }\n")
+    bin, abi = face.ours / "bin", "" if face.name == "mpich" else "_abi"
+    environment = environments.clean_environment()
+    options = [f"-DMPI_C_COMPILER={bin}/mpicc{abi}", f"-DMPI_CXX_COMPILER={bin}/mpicxx{abi}"]
+    for words in (["cmake", "-S", folder, "-B", folder / "build", *options], ["cmake", "--build", folder / "build"]):
+        done = subprocess.run(words, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
+    for program in ("c_program", "cxx_program"):
+        subprocess.run([folder / "build" / program], check=True, env=environment)
+        linked = subprocess.run(["ldd", folder / "build" / program], capture_output=True, text=True, env=environment).stdout
+        assert f"{face.ours}/lib/{face.library}" in linked, linked
+
+
+CHECKS = [constants, constants_are_complete, layouts, prototypes, headers, names, twins, version, tool, further_names, scripts,
+          build_systems]
 
 
 def main():
