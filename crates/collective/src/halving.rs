@@ -55,7 +55,9 @@ impl Pair {
             builder.copy(operand.whole(send), operand.whole(home));
             builder.phase();
         }
-        Pair { current: home, spare: builder.row(operand.count, &operand.element) }
+        // Alone, nobody sends me anything.
+        let room = if builder.size() > 1 { operand.count } else { 0 };
+        Pair { current: home, spare: builder.row(room, &operand.element) }
     }
 
     /// Combines the partner's part in `spare` with mine. With `free` the operands of a commutative operation may

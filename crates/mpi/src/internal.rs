@@ -29,7 +29,11 @@ pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
 }
 
 pub(crate) fn plan_failed(error: towpath_collective::PlanError) -> Error {
-    Error::new(ERR_NO_MEM, error.to_string())
+    let class = match error {
+        towpath_collective::PlanError::Memory { .. } => ERR_NO_MEM,
+        towpath_collective::PlanError::Overflow => ERR_COUNT,
+    };
+    Error::new(class, error.to_string())
 }
 
 /// The rank of `root` broadcasts `words` to the team.

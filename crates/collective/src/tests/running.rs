@@ -122,3 +122,12 @@ fn data_in_place_is_not_copied_onto_itself() {
     let call = Call { team: &team(0, 1), selection: &Selection::default() };
     assert_eq!(allreduce(&call, &operand, data.pointer()).unwrap().length(), 0);
 }
+
+#[test]
+fn a_rank_alone_needs_no_room_for_others() {
+    let mut data = Store::<i64>::new(Shape::Dense, 1);
+    let element = data.element();
+    let operand = Operand { send: None, count: i64::MAX / 2, reducer: reducer::<i64>(&element), element };
+    let call = Call { team: &team(0, 1), selection: &Selection::default() };
+    assert!(allreduce(&call, &operand, data.pointer()).is_ok());
+}
