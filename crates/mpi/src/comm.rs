@@ -56,7 +56,7 @@ pub struct Comm {
     /// Cached attributes.
     pub attributes: Attributes,
     settings: Mutex<Settings>,
-    sequence: AtomicU32,
+    sequences: [AtomicU32; 3],
 }
 
 impl Comm {
@@ -73,7 +73,7 @@ impl Comm {
             topology: None,
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
-            sequence: AtomicU32::new(0),
+            sequences: Default::default(),
         }
     }
 
@@ -166,9 +166,27 @@ impl Comm {
         Some(Team { context: self.context().on(plane), rank: self.rank, peers: remote.group.peers.clone() })
     }
 
-    /// The tag of the next collective operation; all members call in the same order, so all get the same. The numbers
-    /// from 2^15 on are left to persistent operations.
-    pub fn next_sequence(&self) -> u32 {
-        self.sequence.fetch_add(1, Ordering::Relaxed) % (1 << 15)
+    /// The number of the next collective operation of a form, which its messages carry; all members call in the same
+    /// order, so all get the same. Each form has numbers of its own: the standard forbids to start a nonblocking
+    /// operation before a blocking one on one process and after it on another (6.12), but programs do, and other
+    /// libraries let them.
+    pub fn next_sequence(&self, form: Form) -> u32 {
+        let number = self.sequences[form as usize].fetch_add(1, Ordering::Relaxed);
+        match form {
+            Form::Blocking => number % (1 << 14),
+            Form::Nonblocking => (1 << 14) + number % (1 << 14),
+            Form::Persistent => (1 << 15) + number % (1 << 15),
+        }
     }
+}
+
+/// How a collective operation was called.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// It returns when it is complete.
+    Blocking = 0,
+    /// It gives a request.
+    Nonblocking = 1,
+    /// It gives a request that can be started again.
+    Persistent = 2,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_engine::messages::Team;
 
-use crate::comm::{Comm, Remote};
+use crate::comm::{Comm, Form, Remote};
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
 use crate::face::{Handle, Status};
@@ -115,7 +115,7 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
         let request = world::lane()?.with(|state| state.requests.add(Work::Done(Status::EMPTY), comm, None))?;
         return Ok((handle, request));
     }
-    let (team, sequence) = internal::team_of(&parent);
+    let (team, sequence) = (parent.team(Plane::Collective), parent.next_sequence(Form::Nonblocking));
     let mut word = Box::new([world::new_context().0]);
     let handle = insert(copy_of(&parent, comm, ContextId(0), ContextId(0), hints)?)?;
     let copy = world::comm(handle)?.clone();
@@ -170,7 +170,7 @@ pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
         let color = if group.rank.is_some() { 0 } else { UNDEFINED };
         return intercomm::split(&parent, color, group.rank.unwrap_or(0) as i32);
     }
-    let sequence = parent.next_sequence();
+    let sequence = parent.next_sequence(Form::Blocking);
     of_group(&parent, &group, Plane::Collective, sequence)
 }
 

@@ -8,7 +8,7 @@ use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
 use towpath_engine::Mode;
 use towpath_engine::messages::Team;
 
-use crate::comm::Comm;
+use crate::comm::{Comm, Form};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::runs::RunId;
@@ -92,5 +92,5 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
 /// The team of a communicator for its object management, and the sequence number of this call: part of the order of
 /// collective calls.
 pub(crate) fn team_of(comm: &Comm) -> (Team, u32) {
-    (comm.team(Plane::Collective), comm.next_sequence())
+    (comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))
 }

@@ -7,16 +7,13 @@ use towpath_collective::inter::Bridge;
 use towpath_collective::{Call, Plan, PlanError, Selection};
 use towpath_engine::messages::Team;
 
-use crate::comm::Comm;
+use crate::comm::{Comm, Form};
 use crate::error::Result;
 use crate::face::Handle;
 use crate::internal::{plan_failed, run};
 use crate::persistent::{Start, create};
 use crate::request_table::Work;
 use crate::world;
-
-/// Sequence numbers of persistent operations have this bit: their starts need not be in the same order everywhere.
-const PERSISTENT: u32 = 1 << 15;
 
 /// The communicator of a call as plans see it.
 pub(super) struct Ground<'a> {
@@ -74,7 +71,7 @@ impl Prepared<'_> {
     /// The memory that the plan was made for must live during the call.
     pub(super) unsafe fn wait(self) -> Result<()> {
         // SAFETY: promised by the caller.
-        unsafe { run(self.plan, self.comm.next_sequence()) }
+        unsafe { run(self.plan, self.comm.next_sequence(Form::Blocking)) }
     }
 
     /// Starts it and names it by a request.
@@ -83,7 +80,7 @@ impl Prepared<'_> {
     /// The memory that the plan was made for must live until the request is complete.
     pub(super) unsafe fn begin(self) -> Result<Handle> {
         // SAFETY: promised by the caller.
-        let run = Box::new(unsafe { self.plan.start(self.comm.next_sequence()) });
+        let run = Box::new(unsafe { self.plan.start(self.comm.next_sequence(Form::Nonblocking)) });
         let lane = world::lane()?;
         let request = lane.with(|state| {
             let id = state.runs.add(run, &mut state.engine);
@@ -98,7 +95,7 @@ impl Prepared<'_> {
     /// # Safety
     /// The memory that the plan was made for must live whenever the request is active.
     pub(super) unsafe fn keep(self) -> Result<Handle> {
-        let run = Box::new(self.plan.hold(self.comm.next_sequence() | PERSISTENT));
+        let run = Box::new(self.plan.hold(self.comm.next_sequence(Form::Persistent)));
         create(Start::Collective(Some(run)), self.comm.handle())
     }
 }
