@@ -15,6 +15,7 @@ Each chapter folder has a list.toml with one [[test]] table for each program:
     oks           how many ranks must print "ok" (all when exit is 0)
     mpich         the clause of the standard that MPICH does not meet: the program does not run there
     towpath_only  true: not run on MPICH (more than 4 ranks, or our own promise)
+    unbuilt       what Towpath lacks for it: the program does not run on Towpath yet
     stress        true: `make stress` repeats it 500 times
 
 A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process is left over.
@@ -129,6 +130,9 @@ def choose(tests, options):
                 if unwanted or (options.stress and not test.get("stress")) or not re.search(options.filter, case.name):
                     continue
                 if options.library == "mpich" and (test.get("mpich") or test.get("towpath_only") or ranks > 4):
+                    skipped += 1
+                    continue
+                if options.library == "towpath" and test.get("unbuilt"):
                     skipped += 1
                     continue
                 cases.append(case)

@@ -65,6 +65,8 @@ pub(crate) fn file_out(handle: Handle) -> MPI_File {
 #[inline]
 fn predefined_datatype_in(value: u32) -> Option<Handle> {
     let number = match value >> 24 {
+        // MPIX_C_FLOAT16, which the standard does not have, is the same number as Fortran's REAL*2.
+        _ if value == 0x4c00_0246 => towpath_mpi::constants::REAL2.0,
         0x4c => {
             let (whole, number) = BUILTIN_DATATYPES[(value & 0xff) as usize];
             if whole == value { number } else { 0 }

@@ -135,11 +135,13 @@ pub(super) unsafe fn mixed(
     // SAFETY: promised by the caller.
     let (counts, displacements) =
         unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements)?) };
+    // The displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a buffer too.
+    let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
     let mut elements = Vec::with_capacity(number);
     for (index, &count) in counts.iter().enumerate() {
         // SAFETY: promised by the caller.
         let kind = datatype(unsafe { types.get(index) }, &format!("{}s[{index}]", names.datatype))?;
-        check(pointer, count, kind, names)?;
+        check(address, count, kind, names)?;
         elements.push(Element::of(&kind.datatype));
     }
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
