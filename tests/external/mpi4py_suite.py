@@ -86,8 +86,8 @@ def prepare(options):
     return python, venv / "bin" / "mpiexec", venv / "lib"
 
 
-def exclusions():
-    """Arguments of main.py for all of excluded.toml."""
+def exclusions(face):
+    """Arguments of main.py for what excluded.toml names for this face."""
     table = tomllib.loads((HERE / "excluded.toml").read_text())
     arguments = []
     for entry in table["module"]:
@@ -95,7 +95,8 @@ def exclusions():
         arguments += ["-e", f"^{entry['name']}\\.py$"]
     for entry in table.get("test", []):
         assert entry["reason"], f"{entry['pattern']} is excluded without a reason"
-        arguments += ["-x", entry["pattern"]]
+        if entry.get("face", face) == face:
+            arguments += ["-x", entry["pattern"]]
     return arguments
 
 
@@ -106,7 +107,7 @@ def run_suite(options, ranks, python, launcher, library_folder):
     folder.mkdir(parents=True)
     selection = [word for name in options.include for word in ("-i", name)]
     command = [launcher, "-n", ranks, python, HERE / "mpi4py_rank.py", folder, library_folder, source() / "test" / "main.py",
-               "-q", *selection, *exclusions()]
+               "-q", *selection, *exclusions(options.face)]
     mark = f"mpi4py-{time.time_ns()}"
     settings = {**runner.MPICH_SETTINGS} if options.library == "mpich" else {}
     environment = environments.clean_environment(**settings, **{runner.MARKER: mark})
