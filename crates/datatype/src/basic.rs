@@ -137,6 +137,8 @@ basics! {
     CBool = 0x238, "MPI_C_BOOL", Logical(1), Logical, 1, 1;
     CxxBool = 0x239, "MPI_CXX_BOOL", Logical(1), Logical, 1, 1;
     Wchar = 0x23c, "MPI_WCHAR", Character(4), None, 4, 2;
+    // Not in the standard, but a C type of the MPICH interface; a number that the standard leaves free.
+    CFloat16 = 0x23f, "MPIX_C_FLOAT16", Real(Half), Floating, 2, 2;
     Int8 = 0x240, "MPI_INT8_T", Signed(1), CInteger, 1, 1;
     Uint8 = 0x241, "MPI_UINT8_T", Unsigned(1), CInteger, 1, 1;
     Char = 0x243, "MPI_CHAR", Character(1), None, 1, 1;
