@@ -161,9 +161,11 @@ pub unsafe fn type_get_contents(
 /// MPI_Type_match_size.
 pub fn type_match_size(typeclass: i32, size: i32) -> Result<Handle> {
     let found = match (typeclass, size) {
+        (TYPECLASS_REAL, 2) => REAL2,
         (TYPECLASS_REAL, 4) => REAL4,
         (TYPECLASS_REAL, 8) => REAL8,
         (TYPECLASS_REAL, 16) => REAL16,
+        (TYPECLASS_COMPLEX, 4) => COMPLEX4,
         (TYPECLASS_COMPLEX, 8) => COMPLEX8,
         (TYPECLASS_COMPLEX, 16) => COMPLEX16,
         (TYPECLASS_COMPLEX, 32) => COMPLEX32,
@@ -171,7 +173,13 @@ pub fn type_match_size(typeclass: i32, size: i32) -> Result<Handle> {
         (TYPECLASS_INTEGER, 2) => INTEGER2,
         (TYPECLASS_INTEGER, 4) => INTEGER4,
         (TYPECLASS_INTEGER, 8) => INTEGER8,
-        (TYPECLASS_REAL | TYPECLASS_COMPLEX | TYPECLASS_INTEGER, _) => {
+        (TYPECLASS_INTEGER, 16) => INTEGER16,
+        (MPIX_TYPECLASS_LOGICAL, 1) => LOGICAL1,
+        (MPIX_TYPECLASS_LOGICAL, 2) => LOGICAL2,
+        (MPIX_TYPECLASS_LOGICAL, 4) => LOGICAL4,
+        (MPIX_TYPECLASS_LOGICAL, 8) => LOGICAL8,
+        (MPIX_TYPECLASS_LOGICAL, 16) => LOGICAL16,
+        (TYPECLASS_REAL | TYPECLASS_COMPLEX | TYPECLASS_INTEGER | MPIX_TYPECLASS_LOGICAL, _) => {
             fail!(ERR_ARG, "argument size is {size}; no type of this class has that size")
         }
         _ => fail!(ERR_ARG, "argument typeclass ({typeclass}) is none of MPI_TYPECLASS_REAL, _INTEGER, _COMPLEX"),
