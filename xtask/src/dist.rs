@@ -131,10 +131,7 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
     let bin = prefix.join("bin");
     for name in ["mpiexec", "mpirun", "towpath"] {
-        let built = target.join(name);
-        if built.exists() {
-            copy(&built, &bin.join(name))?;
-        }
+        copy(&target.join(name), &bin.join(name))?;
     }
     let script =
         fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;

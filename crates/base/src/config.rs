@@ -1,15 +1,25 @@
 //! The table of settings: every environment variable that Towpath reads, its default and what it does.
 //!
-//! Only this module reads the environment. `towpath info`, the documentation and the later tools interface print
-//! the same table.
+//! Only this module reads the environment. `towpath info` and the later tools interface print the same table.
 
 use std::ffi::OsString;
+
+/// What the value of a setting is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Number,
+    /// Words that whoever uses the setting reads.
+    Text,
+}
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Name of the environment variable.
     pub name: &'static str,
+    /// What its value is.
+    pub kind: Kind,
     /// Value when the variable is not set, as text; empty means "decided at start-up".
     pub default: &'static str,
     /// What it does, with unit.
@@ -21,34 +31,51 @@ pub struct Setting {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "TOWPATH_SPIN_MICROSECONDS",
+        kind: Kind::Number,
         default: "",
         meaning: "how long a wait polls before it yields; 0 where ranks exceed cores",
     },
     Setting {
         name: "TOWPATH_EAGER_BYTES",
+        kind: Kind::Number,
         default: "",
         meaning: "largest message that is sent without asking the receiver, in bytes",
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
+        kind: Kind::Number,
         default: "65536",
         meaning: "payload bytes of the ring of a hot pair of ranks; an eighth is the largest eager message",
     },
     Setting {
         name: "TOWPATH_HOT_SENDS",
+        kind: Kind::Number,
         default: "4",
         meaning: "sends to one peer after which the pair gets a ring of its own",
     },
     Setting {
         name: "TOWPATH_UNEXPECTED_BYTES",
+        kind: Kind::Number,
         default: "1048576",
         meaning: "eager bytes one sender may have under way to one receiver before it only announces messages",
     },
     Setting {
         name: "TOWPATH_COLLECTIVE",
+        kind: Kind::Text,
         default: "",
         meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
     },
+];
+
+/// Variables with the same beginning that are no settings of the library, and what they are.
+pub const OTHER_VARIABLES: &[(&str, &str)] = &[
+    ("TOWPATH_JOB", "the ticket that mpiexec gives each rank"),
+    ("TOWPATH_RANK", "the rank, as mpiexec tells scripts"),
+    ("TOWPATH_SIZE", "the number of ranks, as mpiexec tells scripts"),
+    ("TOWPATH_CC", "the C compiler that mpicc calls"),
+    ("TOWPATH_CXX", "the C++ compiler that mpicxx calls"),
+    ("TOWPATH_BUILD", "where the project's own tests keep their environments"),
+    ("TOWPATH_WHEEL_FROM", "an installed prefix from which the wheel is made"),
 ];
 
 /// Reads an environment variable; `None` when it is unset or not valid UTF-8.
@@ -76,8 +103,101 @@ pub fn setting(name: &str) -> Option<String> {
 /// A setting that is a number; a value that is not a number counts as the default, and a sentence says so.
 pub fn number(name: &str) -> Option<u64> {
     let text = setting(name)?;
-    text.trim().parse().ok().or_else(|| {
-        eprintln!("towpath: {name}={text} is not a whole number; the default is used.");
-        SETTINGS.iter().find(|row| row.name == name).and_then(|row| row.default.parse().ok())
-    })
+    parse_number(name, &text).map_or_else(
+        |complaint| {
+            eprintln!("towpath: {complaint}");
+            SETTINGS.iter().find(|row| row.name == name).and_then(|row| row.default.parse().ok())
+        },
+        Some,
+    )
+}
+
+fn parse_number(name: &str, text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("{name}={text} is not a whole number; the default is used."))
+}
+
+/// What is wrong with the value that the environment gives a setting, in a sentence; `None` when nothing is. Of words
+/// only their reader can tell.
+pub fn complaint(row: &Setting) -> Option<String> {
+    let text = environment(row.name).filter(|value| !value.is_empty())?;
+    match row.kind {
+        Kind::Number => parse_number(row.name, &text).err(),
+        Kind::Text => None,
+    }
+}
+
+/// Variables of the environment that look like settings and are none, sorted, each with the setting that may have been
+/// meant.
+pub fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
+    let mut names: Vec<String> = whole_environment()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("TOWPATH_") && !is_known(name))
+        .collect();
+    names.sort();
+    let with_hint = |name: String| {
+        let hint = nearest(&name, SETTINGS.iter().map(|row| row.name));
+        (name, hint)
+    };
+    names.into_iter().map(with_hint).collect()
+}
+
+fn is_known(name: &str) -> bool {
+    SETTINGS.iter().any(|row| row.name == name) || OTHER_VARIABLES.iter().any(|row| row.0 == name)
+}
+
+/// The candidate that was probably meant by a mistyped name; `None` when all are too different.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let with_distance = candidates.map(|candidate| (distance(name, candidate), candidate));
+    with_distance.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, candidate)| candidate)
+}
+
+/// How many signs must be put in, taken out or replaced to make one word of the other (Levenshtein).
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (above, sign) in left.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(sign != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_has_a_name_of_its_own_a_meaning_and_a_default_of_its_kind() {
+        for (index, row) in SETTINGS.iter().enumerate() {
+            assert!(row.name.starts_with("TOWPATH_") && !row.meaning.is_empty(), "{row:?}");
+            assert!(row.kind == Kind::Text || row.default.is_empty() || row.default.parse::<u64>().is_ok(), "{row:?}");
+            assert!(SETTINGS[..index].iter().all(|other| other.name != row.name), "{row:?}");
+            assert!(OTHER_VARIABLES.iter().all(|other| other.0 != row.name), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_levenshtein() {
+        assert_eq!(["", "kitten", "same"].map(|word| distance(word, "sitting")), [7, 3, 6]);
+        assert_eq!(distance("abc", ""), 3);
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_recognised_and_another_word_is_not() {
+        let meant = |name: &str| nearest(name, SETTINGS.iter().map(|row| row.name));
+        assert_eq!(meant("TOWPATH_EAGER_BYTE"), Some("TOWPATH_EAGER_BYTES"));
+        assert_eq!(meant("TOWPATH_RINGBYTES"), Some("TOWPATH_RING_BYTES"));
+        assert_eq!(meant("TOWPATH_COLOUR_OF_THE_SKY"), None);
+    }
+
+    #[test]
+    fn numbers_are_whole() {
+        assert_eq!(parse_number("X", " 12 "), Ok(12));
+        assert!(parse_number("X", "64k").unwrap_err().contains("X=64k is not a whole number"));
+    }
 }

@@ -14,6 +14,9 @@ mod singleton;
 use std::os::fd::OwnedFd;
 
 use crate::error::Error;
+use crate::ticket::Ticket;
+
+pub use handover::{Reached, Trial, try_handover};
 
 /// The facts of the job this process belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,14 +183,62 @@ pub trait Launcher: Send {
 /// # Errors
 /// One sentence when the environment shows a launcher that does not answer, or the answer is of no use.
 pub fn connect() -> Result<Box<dyn Launcher>, Error> {
-    if let Some(own) = own::OwnLauncher::from_environment()? {
-        return Ok(Box::new(own));
+    Ok(match Found::in_environment()? {
+        Found::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
+        Found::Pmi(server) => Box::new(pmi::PmiLauncher::connect(&server)?),
+        Found::Nobody => Box::new(singleton::Singleton::new()),
+    })
+}
+
+/// The launcher that the environment shows.
+enum Found {
+    Own(Ticket),
+    Pmi(pmi::Server),
+    Nobody,
+}
+
+impl Found {
+    /// Looks without touching anything.
+    fn in_environment() -> Result<Found, Error> {
+        if let Some(ticket) = own::OwnLauncher::ticket()? {
+            return Ok(Found::Own(ticket));
+        }
+        if let Some(server) = pmi::Server::from_environment()? {
+            return Ok(Found::Pmi(server));
+        }
+        guard::no_other_launcher()?;
+        Ok(Found::Nobody)
     }
-    if let Some(server) = pmi::PmiLauncher::from_environment()? {
-        return Ok(Box::new(server));
-    }
-    guard::no_other_launcher()?;
-    Ok(Box::new(singleton::Singleton::new()))
+}
+
+/// How ranks of Towpath's own mpiexec come by the segment, in words.
+pub const BY_OWN_MPIEXEC: &str = "inherited from mpiexec";
+
+/// What a process sees of its launcher before it speaks to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Who it is, in words.
+    pub launcher: String,
+    /// Rank of this process and number of ranks; `None` when nobody has launched it.
+    pub place: Option<(u32, u32)>,
+    /// How its ranks come to share the segment, in words.
+    pub handover: &'static str,
+}
+
+/// Looks for the launcher that [`connect`] would speak to, without speaking to it.
+///
+/// # Errors
+/// The sentence with which [`connect`] would refuse.
+pub fn seen() -> Result<Seen, Error> {
+    Ok(match Found::in_environment()? {
+        Found::Own(ticket) => {
+            Seen { launcher: own::NAME.to_owned(), place: Some((ticket.rank, ticket.size)), handover: BY_OWN_MPIEXEC }
+        }
+        Found::Pmi(server) => {
+            Seen { launcher: server.name, place: Some((server.rank, server.size)), handover: "from the first rank" }
+        }
+        Found::Nobody => Seen { launcher: "nobody".to_owned(), place: None, handover: "private" },
+    })
 }
 
 /// A close-on-exec duplicate of the segment's descriptor.

@@ -1,5 +1,5 @@
-//! Launching: what the library asks of the program that started it ([`client`]), and that program itself
-//! ([`mpiexec`]).
+//! Launching: what the library asks of the program that started it ([`client`]), that program itself ([`mpiexec`]), and
+//! the command `towpath`, which answers people's questions ([`command`]).
 //!
 //! `client` speaks to Towpath's own `mpiexec`, to any PMI-1 server (the Hydra launchers of MPICH and Intel MPI,
 //! gforker) and to nobody (a program started alone). `mpiexec` serves PMI-1, so programs of those libraries start
@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 pub mod client;
+pub mod command;
 mod error;
 pub mod hosts;
 pub mod mpiexec;

@@ -4,7 +4,7 @@
 //! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian ([`guardian`]: parent of the ranks,
 //! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own.
 
-mod binding;
+pub(crate) mod binding;
 mod calls;
 mod descendants;
 mod environment;

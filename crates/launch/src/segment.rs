@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
 use towpath_base::sync::Ordering;
-use towpath_machine::memory::{Mapping, Shortage, create_file};
+use towpath_machine::memory::{Mapping, Shortage, Way, create_file_some_way};
 
 use crate::error::Error;
 
@@ -36,9 +36,14 @@ pub fn new_nonce() -> u64 {
 /// # Errors
 /// [`Error::Segment`] when neither memfd nor a file works, or memory for the pages is missing.
 pub fn make(nonce: u64, local_ranks: usize) -> Result<OwnedFd, Error> {
-    let file = create_file("towpath").map_err(not_made)?;
+    make_some_way(nonce, local_ranks).map(|(file, _)| file)
+}
+
+/// As [`make`], and says how the file was made.
+pub(crate) fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, Way), Error> {
+    let (file, way) = create_file_some_way("towpath").map_err(not_made)?;
     lay_out(&file, nonce, local_ranks).map_err(not_made)?;
-    Ok(file)
+    Ok((file, way))
 }
 
 /// Makes the segment as a file with a name, for ranks that reach its maker by no other way. The caller removes it.

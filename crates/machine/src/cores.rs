@@ -26,6 +26,20 @@ pub fn count(mask: &Mask) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
 }
 
+/// The numbers of the processors that a mask names, ascending.
+pub fn listed(mask: &Mask) -> Vec<usize> {
+    (0..64 * MASK_WORDS).filter(|cpu| mask[cpu / 64] >> (cpu % 64) & 1 == 1).collect()
+}
+
+/// The mask that names these processors; numbers beyond a mask are left out.
+pub fn mask_of(processors: &[usize]) -> Mask {
+    let mut mask = [0; MASK_WORDS];
+    for &cpu in processors.iter().filter(|&&cpu| cpu < 64 * MASK_WORDS) {
+        mask[cpu / 64] |= 1 << (cpu % 64);
+    }
+    mask
+}
+
 /// How many processors the processes with the united `mask` may keep busy: the mask cut by this process's control
 /// group quota; at least 1.
 pub fn allowed(mask: &Mask) -> usize {
@@ -61,5 +75,13 @@ mod tests {
         let mask = affinity();
         assert!(count(&mask) >= 1);
         assert!((1..=count(&mask)).contains(&allowed(&mask)));
+        assert_eq!(mask_of(&listed(&mask)), mask);
+    }
+
+    #[test]
+    fn lists_and_masks_say_the_same() {
+        let processors = [0, 63, 64, 1023];
+        assert_eq!(listed(&mask_of(&processors)), processors);
+        assert_eq!(mask_of(&[64 * MASK_WORDS]), [0; MASK_WORDS]);
     }
 }

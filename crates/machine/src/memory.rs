@@ -25,31 +25,74 @@ impl fmt::Display for Shortage {
 
 impl std::error::Error for Shortage {}
 
+/// How a memory file without a name was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// By memfd_create.
+    Memfd,
+    /// As a file that was unlinked at once, because memfd_create was refused.
+    Unlinked {
+        /// Folder of the file.
+        folder: String,
+        /// Why memfd_create was refused.
+        refusal: Errno,
+    },
+}
+
 /// Makes an empty memory file without a name: memfd, or a file in /dev/shm or the temporary directory that is unlinked
 /// at once where memfd is forbidden. Closed on exec.
 pub fn create_file(label: &str) -> Result<OwnedFd, Shortage> {
+    create_file_some_way(label).map(|(file, _)| file)
+}
+
+/// As [`create_file`], and says which way worked.
+pub fn create_file_some_way(label: &str) -> Result<(OwnedFd, Way), Shortage> {
     match rustix::fs::memfd_create(label, MemfdFlags::CLOEXEC) {
-        Ok(file) => Ok(file),
-        Err(refusal) => unlinked_file(label).ok_or_else(|| {
-            Shortage(format!(
+        Ok(file) => Ok((file, Way::Memfd)),
+        Err(refusal) => match unlinked_file(label) {
+            Some((file, folder)) => Ok((file, Way::Unlinked { folder, refusal })),
+            None => Err(Shortage(format!(
                 "no shared memory file can be made: memfd_create failed ({refusal}) and neither /dev/shm nor the \
                  temporary directory takes a file; allow one of them to this process."
-            ))
-        }),
+            ))),
+        },
     }
 }
 
-fn unlinked_file(label: &str) -> Option<OwnedFd> {
+fn unlinked_file(label: &str) -> Option<(OwnedFd, String)> {
     let temporary = environment("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
-    ["/dev/shm".to_owned(), temporary].iter().find_map(|directory| {
+    ["/dev/shm".to_owned(), temporary].into_iter().find_map(|directory| {
         (0..100).find_map(|attempt| {
-            let path = PathBuf::from(directory).join(format!(".{label}-{}-{attempt}", std::process::id()));
+            let path = PathBuf::from(&directory).join(format!(".{label}-{}-{attempt}", std::process::id()));
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
             let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).ok()?;
             rustix::fs::unlink(&path).ok()?;
-            Some(file)
+            Some((file, directory.clone()))
         })
     })
+}
+
+/// Size and free bytes of the file system that holds `path`; `None` when there is none.
+pub fn file_system(path: &str) -> Option<(u64, u64)> {
+    let figures = rustix::fs::statvfs(path).ok()?;
+    Some((figures.f_blocks * figures.f_frsize, figures.f_bavail * figures.f_frsize))
+}
+
+/// Reads bytes at an address of another process into `bytes` (process_vm_readv, "cross-memory attach").
+///
+/// # Errors
+/// What the kernel says: not permitted, no such process, not mapped there; end of file when fewer bytes came.
+pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    // SAFETY: the kernel writes at most `iov_len` bytes into `bytes`; the other address is in another process and is
+    // only looked up there.
+    let count = unsafe { libc::process_vm_readv(pid as libc::pid_t, &own, 1, &other, 1, 0) };
+    match usize::try_from(count) {
+        Ok(count) if count == bytes.len() => Ok(()),
+        Ok(_) => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        Err(_) => Err(std::io::Error::last_os_error()),
+    }
 }
 
 /// Checks that `bytes` more fit into the memory group of this process.
@@ -159,9 +202,24 @@ mod tests {
 
     #[test]
     fn a_file_without_a_name_replaces_memfd() {
-        let file = unlinked_file("towpath-test").unwrap();
+        let (file, _) = unlinked_file("towpath-test").unwrap();
         assert_eq!(rustix::fs::fstat(&file).unwrap().st_nlink, 0);
         assert_eq!(Mapping::new(&file, 4096).unwrap().length(), 4096);
+    }
+
+    #[test]
+    fn memory_of_a_process_is_read_by_its_number() {
+        let (there, mut here) = (*b"towpath", [0u8; 7]);
+        read_process(std::process::id(), there.as_ptr() as u64, &mut here).unwrap();
+        assert_eq!(here, there);
+        assert!(read_process(std::process::id(), 8, &mut here).is_err());
+    }
+
+    #[test]
+    fn file_systems_have_a_size() {
+        let (size, free) = file_system("/proc/self").map_or((0, 0), |figures| figures);
+        assert!(free <= size);
+        assert!(file_system("/").is_some_and(|(size, _)| size > 0) && file_system("/no/such/place").is_none());
     }
 
     #[test]

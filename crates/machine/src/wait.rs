@@ -17,6 +17,9 @@ use towpath_base::sync::{Ordering, compiler_fence, fence};
 
 use crate::{cgroup, cores, futex, membarrier};
 
+mod policy;
+pub use policy::Policy;
+
 /// What can end a wait. Descriptors (sockets, the launcher) join as further variants.
 #[derive(Clone, Copy)]
 pub enum Sources<'a> {

@@ -16,11 +16,15 @@ use rustix::net::{
     socket_with, sockopt,
 };
 
+mod trial;
+
 use super::Job;
 use super::pmi::Connection;
 use crate::error::Error;
 use crate::segment;
 use crate::wire::{escape, unescape};
+
+pub use trial::{Trial, try_handover};
 
 /// Gives every rank of this host the segment, and the job its nonce. Collective over the job.
 pub(super) fn share_segment(connection: &mut Connection, job: &mut Job) -> Result<OwnedFd, Error> {
@@ -61,11 +65,7 @@ fn local_socket() -> io::Result<OwnedFd> {
 fn lead(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<Option<OwnedFd>, Error> {
     job.nonce = segment::new_nonce();
     let own = segment::make(job.nonce, job.local_ranks.len())?;
-    let listener = local_socket().and_then(|listener| {
-        bind(&listener, &abstract_address(job.nonce)?)?;
-        listen(&listener, 4096)?;
-        Ok(listener)
-    });
+    let listener = offer(job.nonce);
     let place = format!("{}:{}:{:x}", std::process::id(), segment::number_of(&own), job.nonce);
     connection.put(&names.place, &place)?;
     connection.fence()?;
@@ -78,16 +78,37 @@ fn lead(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<Opt
     Ok(Some(own))
 }
 
+/// A socket on which the other ranks may ask for the segment.
+fn offer(nonce: u64) -> io::Result<OwnedFd> {
+    let listener = local_socket()?;
+    bind(&listener, &abstract_address(nonce)?)?;
+    listen(&listener, 4096)?;
+    Ok(listener)
+}
+
+/// How a rank that did not make the segment came by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// Opened as `/proc/PID/fd/N`.
+    Proc,
+    /// Received over an abstract socket.
+    Socket,
+}
+
+/// Opens the segment that another process of this host has made.
+fn reach(pid: u32, number: i32, nonce: u64) -> Option<(OwnedFd, Reached)> {
+    let right = |file: &OwnedFd| segment::belongs_to(file.as_fd(), nonce);
+    let opened = segment::open_of_process(pid, number).ok().filter(right).map(|file| (file, Reached::Proc));
+    opened.or_else(|| receive(nonce).ok().filter(right).map(|file| (file, Reached::Socket)))
+}
+
 /// Every other rank: opens the segment; `None` when neither way works, which it has then published.
 fn follow(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<Option<OwnedFd>, Error> {
     connection.fence()?;
     let place = connection.get(&names.place)?.unwrap_or_default();
     let (pid, number, nonce) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
     job.nonce = nonce;
-    let own = segment::open_of_process(pid, number)
-        .ok()
-        .filter(|file| segment::belongs_to(file.as_fd(), nonce))
-        .or_else(|| receive(nonce).ok().filter(|file| segment::belongs_to(file.as_fd(), nonce)));
+    let own = reach(pid, number, nonce).map(|(file, _)| file);
     if own.is_none() {
         // Another rank may have put the key before: some servers refuse a second put, and one is enough.
         let _ = connection.put(&names.refused, "1");
@@ -189,9 +210,7 @@ mod tests {
     fn a_descriptor_crosses_the_abstract_socket() {
         let nonce = segment::new_nonce();
         let own = segment::make(nonce, 2).unwrap();
-        let listener = local_socket().unwrap();
-        bind(&listener, &abstract_address(nonce).unwrap()).unwrap();
-        listen(&listener, 8).unwrap();
+        let listener = offer(nonce).unwrap();
         let other = std::thread::spawn(move || receive(nonce).unwrap());
         serve_one(&listener, &own).unwrap();
         assert!(segment::belongs_to(other.join().unwrap().as_fd(), nonce));

@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::segment;
 use crate::ticket::{self, Ticket};
 
-const NAME: &str = "Towpath's mpiexec";
+/// Who the launcher is.
+pub(super) const NAME: &str = "Towpath's mpiexec";
 
 /// Towpath's own `mpiexec` as launcher.
 pub(super) struct OwnLauncher {
@@ -22,14 +23,14 @@ pub(super) struct OwnLauncher {
 }
 
 impl OwnLauncher {
-    /// Uses the ticket of the environment; `None` when there is none, or when it was meant for another process and
-    /// another launcher has started this one.
-    pub(super) fn from_environment() -> Result<Option<OwnLauncher>, Error> {
+    /// Finds the ticket of the environment, and uses nothing yet; `None` when there is none, or when it was meant for
+    /// another process and another launcher has started this one.
+    pub(super) fn ticket() -> Result<Option<Ticket>, Error> {
         let Some(text) = config::environment(ticket::VARIABLE) else { return Ok(None) };
         let pmi = config::environment("PMI_FD").and_then(|number| number.parse().ok());
         let ticket = Ticket::parse(&text).filter(|ticket| pmi == Some(ticket.pmi));
         match ticket {
-            Some(ticket) if is_open_here(&ticket) => OwnLauncher::start(&ticket).map(Some),
+            Some(ticket) if is_open_here(&ticket) => Ok(Some(ticket)),
             Some(ticket) if !is_open(ticket.pmi) => Err(Error::NoServer(format!(
                 "This process inherited the environment of rank {} of a job of {} ranks, but not its connection to \
                  mpiexec. To start an MPI program from a process of another MPI job, use mpiexec, or clear {}, PMI_FD \
@@ -42,7 +43,8 @@ impl OwnLauncher {
         }
     }
 
-    fn start(ticket: &Ticket) -> Result<OwnLauncher, Error> {
+    /// Takes over what the ticket names.
+    pub(super) fn start(ticket: &Ticket) -> Result<OwnLauncher, Error> {
         let rank = ticket.rank as usize;
         let missing = |detail: String| Error::Segment { action: "reached", detail };
         if !is_open(ticket.segment) {

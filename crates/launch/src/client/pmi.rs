@@ -31,18 +31,10 @@ pub(super) struct Connection {
 impl Connection {
     /// Takes over a descriptor named in the environment; it becomes close-on-exec.
     pub(super) fn take(number: RawFd, launcher: &str) -> Result<Connection, Error> {
-        // SAFETY: the number is only looked at; a descriptor that is not open gives an error.
-        let borrowed = (number > 2).then(|| unsafe { BorrowedFd::borrow_raw(number) });
-        let open = borrowed.is_some_and(|fd| rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC).is_ok());
-        if !open {
-            return Err(Error::NoServer(format!(
-                "The environment says that this process belongs to a job of {launcher} (PMI_FD={number}), but that \
-                 connection is not open. If a process of another MPI job started this program, clear the PMI variables \
-                 first."
-            )));
-        }
+        check_open(number, launcher)?;
         // SAFETY: the descriptor is open, was inherited for this purpose, and nothing else in the process uses it.
         let socket = unsafe { OwnedFd::from_raw_fd(number) };
+        let _ = rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC);
         Ok(Connection {
             socket,
             reader: LineReader::default(),
@@ -234,8 +226,49 @@ impl Connection {
     }
 }
 
+fn check_open(number: RawFd, launcher: &str) -> Result<(), Error> {
+    // SAFETY: the number is only looked at; a descriptor that is not open gives an error.
+    if number > 2 && rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok() {
+        return Ok(());
+    }
+    Err(Error::NoServer(format!(
+        "The environment says that this process belongs to a job of {launcher} (PMI_FD={number}), but that connection is \
+         not open. If a process of another MPI job started this program, clear the PMI variables first."
+    )))
+}
+
 fn first_text(pieces: &[&[u8]]) -> String {
     pieces.first().map(|piece| String::from_utf8_lossy(piece).into_owned()).unwrap_or_default()
+}
+
+/// A PMI-1 server that the environment names, not yet spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    descriptor: RawFd,
+    pub(super) rank: u32,
+    pub(super) size: u32,
+    /// Who it is, in words.
+    pub(super) name: String,
+}
+
+impl Server {
+    /// The server that PMI_FD names; `None` when the environment names none.
+    pub(super) fn from_environment() -> Result<Option<Server>, Error> {
+        let number = |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
+        let Some(descriptor) = number("PMI_FD") else { return Ok(None) };
+        let name = server_name();
+        let (Some(rank), Some(size)) = (number("PMI_RANK"), number("PMI_SIZE")) else {
+            return Err(Error::NoServer(format!(
+                "{name} set PMI_FD but not PMI_RANK and PMI_SIZE: the rank of this process is not known."
+            )));
+        };
+        if size < 1 || rank < 0 || rank >= size || size > i64::from(i32::MAX) {
+            return Err(Error::NoServer(format!("{name} says rank {rank} of {size}, which cannot be.")));
+        }
+        let descriptor = i32::try_from(descriptor).unwrap_or(-1);
+        check_open(descriptor, &name)?;
+        Ok(Some(Server { descriptor, rank: rank as u32, size: size as u32, name }))
+    }
 }
 
 /// A PMI-1 server as launcher.
@@ -246,21 +279,10 @@ pub(super) struct PmiLauncher {
 }
 
 impl PmiLauncher {
-    /// Speaks to the server that PMI_FD names; `None` when the environment names none.
-    pub(super) fn from_environment() -> Result<Option<PmiLauncher>, Error> {
-        let number = |name: &str| config::environment(name).and_then(|text| text.trim().parse::<i64>().ok());
-        let Some(descriptor) = number("PMI_FD") else { return Ok(None) };
-        let launcher = server_name();
-        let (Some(rank), Some(size)) = (number("PMI_RANK"), number("PMI_SIZE")) else {
-            return Err(Error::NoServer(format!(
-                "{launcher} set PMI_FD but not PMI_RANK and PMI_SIZE: the rank of this process is not known."
-            )));
-        };
-        if size < 1 || rank < 0 || rank >= size || size > i64::from(i32::MAX) {
-            return Err(Error::NoServer(format!("{launcher} says rank {rank} of {size}, which cannot be.")));
-        }
-        let connection = Connection::take(i32::try_from(descriptor).unwrap_or(-1), &launcher)?;
-        PmiLauncher::start(connection, rank as u32, size as usize).map(Some)
+    /// Speaks to the server that the environment names.
+    pub(super) fn connect(server: &Server) -> Result<PmiLauncher, Error> {
+        let connection = Connection::take(server.descriptor, &server.name)?;
+        PmiLauncher::start(connection, server.rank, server.size as usize)
     }
 
     fn start(mut connection: Connection, rank: u32, size: usize) -> Result<PmiLauncher, Error> {

@@ -28,18 +28,59 @@ pub(crate) fn assign(
     if bind == Some(false) || (ranks == 1 && !asked) {
         return Ok(vec![Vec::new(); ranks]);
     }
-    let mask = cores::affinity();
-    let allowed = (0..64 * mask.len()).filter(|cpu| mask[cpu / 64] >> (cpu % 64) & 1 == 1).collect::<Vec<_>>();
-    let usable = cores::allowed(&mask);
-    let order = order_of_cores(&allowed, spread, &place_of);
-    let each = if cores_per_rank > 0 { cores_per_rank } else { threads_per_rank() };
-    match deal(&order, usable, ranks, each) {
+    let room = Room::look(cores_per_rank, spread);
+    match room.deal(ranks) {
         Some(dealt) => Ok(dealt),
-        None if asked => Err(format!(
-            "{ranks} ranks with {each} core(s) each need more than the {} core(s) that mpiexec may use; no rank is bound.",
-            order.len().min(usable)
-        )),
+        None if asked => Err(format!("{}; no rank is bound.", room.too_small(ranks))),
         None => Ok(vec![Vec::new(); ranks]),
+    }
+}
+
+/// What [`assign`] gives ranks when the command line wishes nothing, and why, in a sentence.
+pub(crate) fn by_default(ranks: usize) -> (Vec<Vec<usize>>, String) {
+    let bound = assign(ranks, 0, false, None).unwrap_or_default();
+    let room = Room::look(0, false);
+    let reason = match bound.first() {
+        Some(cores) if !cores.is_empty() => {
+            format!("{ranks} ranks with {} core(s) each fit on the {} that mpiexec may use.", room.each, room.size())
+        }
+        _ if ranks == 1 => "A single rank has all cores to itself.".to_owned(),
+        _ => format!("{}.", room.too_small(ranks)),
+    };
+    (bound, reason)
+}
+
+/// The cores that may be dealt out, and how many a rank wants.
+struct Room {
+    order: Vec<Core>,
+    usable: usize,
+    each: usize,
+}
+
+impl Room {
+    fn look(cores_per_rank: usize, spread: bool) -> Room {
+        let mask = cores::affinity();
+        let allowed = cores::listed(&mask);
+        let each = if cores_per_rank > 0 { cores_per_rank } else { threads_per_rank() };
+        Room { order: order_of_cores(&allowed, spread, &place_of), usable: cores::allowed(&mask), each }
+    }
+
+    fn size(&self) -> usize {
+        self.order.len().min(self.usable)
+    }
+
+    /// Deals cores out; `None` when there are too few.
+    fn deal(&self, ranks: usize) -> Option<Vec<Vec<usize>>> {
+        let needed = ranks.checked_mul(self.each)?;
+        (needed <= self.size()).then(|| self.order.chunks_exact(self.each).take(ranks).map(<[Core]>::concat).collect())
+    }
+
+    fn too_small(&self, ranks: usize) -> String {
+        format!(
+            "{ranks} ranks with {} core(s) each need more than the {} core(s) that mpiexec may use",
+            self.each,
+            self.size()
+        )
     }
 }
 
@@ -47,12 +88,6 @@ pub(crate) fn assign(
 fn threads_per_rank() -> usize {
     let text = towpath_base::config::environment("OMP_NUM_THREADS").unwrap_or_default();
     text.split(',').next().and_then(|number| number.trim().parse().ok()).filter(|&number| number > 0).unwrap_or(1)
-}
-
-/// Deals cores out; `None` when there are too few.
-fn deal(order: &[Core], usable: usize, ranks: usize, each: usize) -> Option<Vec<Vec<usize>>> {
-    let needed = ranks.checked_mul(each)?;
-    (needed <= order.len().min(usable)).then(|| order.chunks_exact(each).take(ranks).map(<[Core]>::concat).collect())
 }
 
 /// The allowed cores in the order in which they are dealt out: socket after socket, or one of each socket in turn.
@@ -113,10 +148,13 @@ mod tests {
 
     #[test]
     fn too_many_ranks_are_not_bound() {
-        let order = order_of_cores(&(0..8).collect::<Vec<_>>(), false, &machine);
-        assert_eq!(deal(&order, 8, 2, 2), Some(vec![vec![0, 4, 1, 5], vec![2, 6, 3, 7]]));
-        assert_eq!(deal(&order, 8, 5, 1), None);
-        assert_eq!(deal(&order, 1, 2, 1), None, "the quota counts");
+        let room = |usable, each| {
+            let order = order_of_cores(&(0..8).collect::<Vec<_>>(), false, &machine);
+            Room { order, usable, each }
+        };
+        assert_eq!(room(8, 2).deal(2), Some(vec![vec![0, 4, 1, 5], vec![2, 6, 3, 7]]));
+        assert_eq!(room(8, 1).deal(5), None);
+        assert_eq!(room(1, 1).deal(2), None, "the quota counts");
         assert_eq!(assign(100_000, 0, false, None), Ok(vec![Vec::new(); 100_000]));
         assert!(assign(100_000, 0, false, Some(true)).unwrap_err().contains("no rank is bound"));
     }

@@ -1,0 +1,76 @@
+//! `towpath info`: what is installed, what was found on this machine, which choices follow from it and why, and all
+//! settings. Nothing is decided here: every choice is asked of the code that makes it when a job starts.
+
+mod choices;
+mod installed;
+mod machine;
+mod settings;
+
+use super::report::{self, Section};
+use crate::client::{self, Seen};
+
+pub(super) const HELP: &str = "\
+Usage: towpath info [--ranks N] [--json]
+
+Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
+settings with their current values. Nothing is changed and nothing stays behind.
+
+  --ranks N    the choices for a job of N ranks on this host (when not given: the job that this process belongs to,
+               else as many ranks as there are cores allowed)
+  --json       one JSON object instead of text: section, row, cell
+  -h, --help   print this
+";
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Wish {
+    ranks: Option<usize>,
+    json: bool,
+}
+
+/// The text of the whole report.
+pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
+    let wish = read(arguments)?;
+    let sections = sections(wish.ranks);
+    Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
+}
+
+fn read(arguments: &[String]) -> Result<Wish, String> {
+    let mut wish = Wish::default();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let (name, attached) = match argument.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (argument.as_str(), None),
+        };
+        match name {
+            "--json" if attached.is_none() => wish.json = true,
+            "--ranks" | "-n" => {
+                let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
+                wish.ranks = Some(read_ranks(text)?);
+            }
+            _ => return Err(format!("towpath info has no option {argument}; it has --ranks N, --json and --help.")),
+        }
+    }
+    Ok(wish)
+}
+
+fn read_ranks(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("--ranks wants a number of ranks from 1 to 1000000, not '{text}'."))
+}
+
+fn sections(ranks: Option<usize>) -> Vec<Section> {
+    let seen = client::seen();
+    let own_job = seen.as_ref().ok().and_then(|seen: &Seen| seen.place).map(|(_, size)| size as usize);
+    let ranks = ranks.or(own_job).unwrap_or_else(machine::allowed_cores);
+    let trial = client::try_handover();
+    let mut sections = vec![
+        installed::section(),
+        machine::section(trial.as_ref()),
+        choices::section(ranks, &seen, trial.as_ref()),
+        settings::section(),
+    ];
+    sections.extend(settings::unknown());
+    sections
+}

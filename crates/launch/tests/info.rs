@@ -1,0 +1,195 @@
+//! `towpath info` tells what is there: every setting, and what changes when the machine, the launcher or a sandbox do.
+
+mod common;
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use common::finish;
+use towpath_base::config::SETTINGS;
+
+/// A `towpath` in an empty environment, not started yet.
+fn towpath(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_towpath"));
+    command.args(arguments).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a `towpath` prints that must succeed.
+fn said(command: Command) -> String {
+    let run = finish(command, "");
+    assert!(run.code == 0 && run.errors.is_empty(), "{run:?}");
+    run.output
+}
+
+/// The words behind the label that begins a line of the text.
+fn line_of<'a>(text: &'a str, label: &str) -> &'a str {
+    let found =
+        text.lines().find_map(|line| line.trim_start().strip_prefix(label).filter(|rest| rest.starts_with(' ')));
+    found.unwrap_or_else(|| panic!("{label} is not in\n{text}")).trim_start()
+}
+
+/// The text with the words of wrapped lines joined by one blank.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Lets the command run on one of the processors of this test.
+fn on_one_processor(command: &mut Command) {
+    // SAFETY: between fork and exec only two system calls are made, on values of the child's own stack.
+    unsafe {
+        command.pre_exec(|| {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            let size = size_of::<libc::cpu_set_t>();
+            libc::sched_getaffinity(0, size, &mut set);
+            let first = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &set)).unwrap_or(0);
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(first, &mut set);
+            match libc::sched_setaffinity(0, size, &set) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+}
+
+/// Makes these system calls fail with EPERM in the command.
+fn without(command: &mut Command, calls: &[libc::c_long]) {
+    let statement = |code: u32, skip: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skip, k };
+    let give = |k: u32| statement(libc::BPF_RET | libc::BPF_K, 0, k);
+    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for &call in calls {
+        program.push(statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, call as u32));
+        program.push(give(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
+    }
+    program.push(give(libc::SECCOMP_RET_ALLOW));
+    // SAFETY: between fork and exec only two system calls are made; the program lives in the closure, and the kernel
+    // copies it.
+    unsafe {
+        command.pre_exec(move || {
+            let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+            let allowed = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) == 0;
+            if allowed { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        });
+    }
+}
+
+#[test]
+fn every_setting_is_printed_with_its_default_and_its_meaning() {
+    let (text, json) = (said(towpath(&["info"])), said(towpath(&["info", "--json"])));
+    let words = unwrapped(&text);
+    for row in SETTINGS {
+        let default = if row.default.is_empty() { "(chosen)" } else { row.default };
+        let row_in_words = format!("{} {default} {default} {}", row.name, row.meaning);
+        assert!(words.contains(&row_in_words), "{row_in_words}\nis not in\n{text}");
+        let value = if row.default.is_empty() { "null".to_owned() } else { format!("\"{}\"", row.default) };
+        let cells =
+            format!("\"{}\": {{\"value\": {value}, \"default\": {value}, \"meaning\": \"{}\"}}", row.name, row.meaning);
+        assert!(json.contains(&cells), "{cells}\nis not in\n{json}");
+    }
+}
+
+#[test]
+fn values_of_the_environment_are_shown_and_wrong_ones_explained() {
+    let mut command = towpath(&["info"]);
+    command.env("TOWPATH_HOT_SENDS", "9").env("TOWPATH_RING_BYTES", "64k").env("TOWPATH_COLLECTIVE", "bcast:chain");
+    let text = said(command);
+    assert!(line_of(&text, "TOWPATH_HOT_SENDS").starts_with("9 "), "{text}");
+    assert!(line_of(&text, "TOWPATH_COLLECTIVE").starts_with("bcast:chain "), "{text}");
+    assert!(line_of(&text, "TOWPATH_RING_BYTES").starts_with("65536 "), "{text}");
+    assert!(unwrapped(&text).contains("TOWPATH_RING_BYTES=64k is not a whole number; the default is used."), "{text}");
+    assert!(!text.contains("Unknown variables"), "{text}");
+}
+
+#[test]
+fn unknown_settings_are_named_with_a_hint() {
+    let mut command = towpath(&["info"]);
+    command.env("TOWPATH_EAGER_BYTE", "1").env("TOWPATH_COLOUR_OF_THE_SKY", "blue").env("TOWPATH_CC", "gcc");
+    let text = said(command);
+    assert!(line_of(&text, "TOWPATH_EAGER_BYTE").contains("did you mean TOWPATH_EAGER_BYTES?"), "{text}");
+    assert!(line_of(&text, "TOWPATH_COLOUR_OF_THE_SKY").contains("no such setting"), "{text}");
+    assert!(!text.contains("TOWPATH_CC"), "a variable of mpicc is known: {text}");
+}
+
+#[test]
+fn choices_follow_the_processors_and_the_number_of_ranks() {
+    let with_ranks = |arguments: &[&str]| {
+        let mut command = towpath(arguments);
+        on_one_processor(&mut command);
+        said(command)
+    };
+    let alone = with_ranks(&["info"]);
+    assert!(alone.contains("Choices for 1 rank on") && line_of(&alone, "cores allowed").starts_with("1 "), "{alone}");
+    assert!(line_of(&alone, "waiting").starts_with("spin, yield, sleep "), "{alone}");
+    let crowded = with_ranks(&["info", "--ranks", "3"]);
+    assert!(line_of(&crowded, "waiting").starts_with("yield, sleep "), "{crowded}");
+    assert!(line_of(&crowded, "waiting").contains("3 ranks share 1 core(s)"), "{crowded}");
+    assert!(line_of(&crowded, "wake-up").starts_with("fence "), "{crowded}");
+    assert!(line_of(&crowded, "binding").starts_with("none "), "{crowded}");
+}
+
+#[test]
+fn a_setting_changes_the_choice_that_it_is_about() {
+    let mut command = towpath(&["info", "--ranks=1"]);
+    command.env("TOWPATH_SPIN_MICROSECONDS", "77");
+    let text = said(command);
+    assert!(line_of(&text, "waiting").contains("polls for 77 us"), "{text}");
+}
+
+#[test]
+fn a_sandbox_is_noticed() {
+    let open = said(towpath(&["info", "--ranks", "1"]));
+    let mut command = towpath(&["info", "--ranks", "1"]);
+    without(&mut command, &[libc::SYS_memfd_create, libc::SYS_membarrier, libc::SYS_process_vm_readv]);
+    let closed = said(command);
+    for label in ["memfd_create", "membarrier", "CMA"] {
+        assert!(line_of(&closed, label).starts_with("no "), "{label} in\n{closed}");
+    }
+    assert!(line_of(&closed, "segment").starts_with("file in "), "{closed}");
+    assert!(line_of(&closed, "wake-up").starts_with("fence "), "{closed}");
+    assert!(line_of(&open, "segment").starts_with("memfd "), "{open}");
+}
+
+#[test]
+fn the_launcher_of_the_environment_is_seen() {
+    let alone = said(towpath(&["info"]));
+    assert!(line_of(&alone, "launcher seen").starts_with("nobody "), "{alone}");
+
+    let run = common::run(&["-n", "2", "-l", env!("CARGO_BIN_EXE_towpath"), "info"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for rank in 0..2 {
+        let tag = format!("[{rank}] ");
+        let own: Vec<&str> = run.output.lines().filter_map(|line| line.strip_prefix(&tag)).collect();
+        let own = own.join("\n");
+        let launcher = line_of(&own, "launcher seen");
+        assert!(launcher.starts_with("Towpath's mpiexec ") && launcher.contains(&format!("rank {rank} of 2")), "{own}");
+        assert!(own.contains("Choices for 2 ranks"), "{own}");
+    }
+
+    let mut command = towpath(&["info"]);
+    command.env("OMPI_COMM_WORLD_SIZE", "4");
+    let refused = said(command);
+    assert!(line_of(&refused, "launcher seen").starts_with("refused "), "{refused}");
+    assert!(unwrapped(&refused).contains("Open MPI's launcher (mpirun, prterun) started 4 processes"), "{refused}");
+}
+
+#[test]
+fn libraries_that_are_not_there_are_missing() {
+    let text = said(towpath(&["info"]));
+    assert!(text.starts_with("Installed in "), "{text}");
+    for name in ["libmpi.so.12", "libmpi_abi.so.1"] {
+        assert!(line_of(&text, name).starts_with("missing "), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_cost_a_sentence() {
+    for (arguments, wanted) in
+        [(&["inof"][..], "towpath info"), (&["info", "--all"], "--all"), (&["info", "--ranks", "0"], "from 1 to")]
+    {
+        let run = finish(towpath(arguments), "");
+        assert!(run.code == 2 && run.output.is_empty(), "{run:?}");
+        assert!(run.errors.contains(wanted) && run.errors.lines().count() == 1, "{run:?}");
+    }
+}

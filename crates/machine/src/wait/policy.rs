@@ -1,0 +1,85 @@
+//! What a [`Waiter`] has chosen, for people who ask (`towpath info`).
+
+use std::time::Duration;
+
+use towpath_base::control::{ControlPage, SegmentHead};
+
+use super::{Waiter, YIELD_LIMIT};
+use crate::cores::{self, Mask};
+
+/// The waiting policy of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Ranks of the job on this host.
+    pub ranks: usize,
+    /// Cores that they may keep busy together.
+    pub cores: usize,
+    /// Whether the ranks fit on the cores: only then is anything spun.
+    pub fits: bool,
+    /// How long a wait polls before it yields.
+    pub spin: Duration,
+    /// How long a wait that fits yields before it sleeps.
+    pub yield_limit: Duration,
+    /// After how many yields a wait that does not fit sleeps.
+    pub yields_before_sleep: u32,
+    /// A yield that takes longer than this ends the yielding.
+    pub slow_yield: Duration,
+    /// Whether the kernel offers a barrier in other processes.
+    pub membarrier: bool,
+    /// Whether a rank asks for that barrier before it sleeps; else every poster fences.
+    pub barrier_before_sleep: bool,
+}
+
+impl Policy {
+    /// What each of the ranks with these affinity masks would choose. `head` and `own` belong to a segment that no job
+    /// uses: the masks are announced in it.
+    pub fn of_ranks(masks: &[Mask], quota: Option<usize>, head: &SegmentHead, own: &ControlPage) -> Policy {
+        for mask in masks {
+            cores::announce(head, mask);
+        }
+        Waiter::with_quota(masks.len(), quota.unwrap_or(usize::MAX), head, own).policy()
+    }
+}
+
+impl Waiter {
+    /// The policy chosen last.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            ranks: self.local_ranks,
+            cores: self.cores,
+            fits: self.fits,
+            spin: self.spin,
+            yield_limit: YIELD_LIMIT,
+            yields_before_sleep: self.yields_before_sleep,
+            slow_yield: self.slow_yield,
+            membarrier: self.membarrier,
+            barrier_before_sleep: self.barrier_before_sleep(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Mapping, create_file};
+    use towpath_base::control::PAGE;
+
+    fn policy(ranks: usize, cores_of_each: u64, quota: Option<usize>) -> Policy {
+        let mapping = Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap();
+        // SAFETY: the mapping is zeroed, two pages long and aligned, and lives until the end of this function.
+        let (head, own) = unsafe { (&*mapping.pointer().cast(), &*mapping.pointer().add(PAGE).cast()) };
+        let mut mask = [0; cores::MASK_WORDS];
+        mask[0] = cores_of_each;
+        Policy::of_ranks(&vec![mask; ranks], quota, head, own)
+    }
+
+    #[test]
+    fn ranks_that_fit_spin_and_others_do_not() {
+        let four = policy(4, 0b1111, None);
+        assert!(four.fits && four.cores == 4 && four.ranks == 4);
+        let five = policy(5, 0b1111, None);
+        assert!(!five.fits && five.spin.is_zero() && !five.barrier_before_sleep);
+        assert!(!policy(4, 0b1111, Some(3)).fits, "the quota counts");
+        assert!(!policy(2, 1, None).fits, "two ranks bound to one core share it");
+    }
+}
