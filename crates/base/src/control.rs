@@ -32,7 +32,11 @@ pub struct SegmentHead {
     pub allowed_cores: AtomicU32,
     /// How many ranks have added their affinity mask to `affinity`.
     pub affinities: AtomicU32,
-    padding: [u8; 24],
+    /// How many ranks sleep or are about to: a poster for many readers that reads 0 need not look at their pages.
+    pub sleepers: AtomicU32,
+    /// How many ranks have [`ControlPage::wake_fence`] set: a poster for many readers fences when it is not 0.
+    pub wake_fences: AtomicU32,
+    padding: [u8; 16],
     /// Union of the affinity masks of the ranks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
 }
@@ -76,10 +80,18 @@ pub struct ControlPage {
     /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
     /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
     pub wake_fence: AtomicU32,
-    padding_of_sleep: [u8; 56],
+    /// Local rank whose line on a board the owner waits for, [`ANY_LINE`] when it may be any, [`NO_LINE`] otherwise:
+    /// whoever writes on a board wakes only those that wait for its line.
+    pub waits_for_line: AtomicU32,
+    padding_of_sleep: [u8; 52],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
 }
+
+/// [`ControlPage::waits_for_line`]: several threads wait for lines of different ranks.
+pub const ANY_LINE: u32 = u32::MAX;
+/// [`ControlPage::waits_for_line`]: nobody waits for a line.
+pub const NO_LINE: u32 = u32::MAX - 1;
 
 impl ControlPage {
     /// Publishes a state.
@@ -111,6 +123,8 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, attached), 20);
         assert_eq!(offset_of!(SegmentHead, aborting), 28);
         assert_eq!(offset_of!(SegmentHead, affinities), 36);
+        assert_eq!(offset_of!(SegmentHead, sleepers), 40);
+        assert_eq!(offset_of!(SegmentHead, wake_fences), 44);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);
@@ -118,6 +132,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
         assert_eq!(offset_of!(ControlPage, sleep), 64);
         assert_eq!(offset_of!(ControlPage, wake_fence), 68);
+        assert_eq!(offset_of!(ControlPage, waits_for_line), 72);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }

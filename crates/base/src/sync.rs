@@ -60,3 +60,53 @@ impl Words for MappedWords {
         self.word(index).store(value, Ordering::Release);
     }
 }
+
+/// Memory that is read and written as 64-bit words by several processes.
+pub trait LongWords {
+    /// Reads word `index` so that what its writer wrote before is visible.
+    fn load_acquire(&self, index: usize) -> u64;
+    /// Writes word `index` after everything this process wrote before.
+    fn store_release(&self, index: usize, value: u64);
+    /// Writes `new` where the word is `old`; false when it is not. Orders like both functions above.
+    fn replace(&self, index: usize, old: u64, new: u64) -> bool;
+}
+
+/// [`LongWords`] over a mapped region; neighbouring words lie `stride` words apart.
+#[derive(Clone, Copy, Debug)]
+pub struct MappedLongWords {
+    first: *const AtomicU64,
+    stride: usize,
+}
+
+impl MappedLongWords {
+    /// Sees words that lie `stride` words apart, the first at `first`.
+    ///
+    /// # Safety
+    /// The region must be 8-aligned, mapped readable and writable for as long as the value is used and for every index
+    /// that is used, and these words must be accessed as atomics by everybody.
+    pub unsafe fn new(first: *mut u8, stride: usize) -> MappedLongWords {
+        debug_assert_eq!(first as usize % 8, 0);
+        MappedLongWords { first: first.cast(), stride }
+    }
+
+    #[inline]
+    fn word(&self, index: usize) -> &AtomicU64 {
+        // SAFETY: `new` was promised that the word is mapped.
+        unsafe { &*self.first.add(index * self.stride) }
+    }
+}
+
+impl LongWords for MappedLongWords {
+    #[inline]
+    fn load_acquire(&self, index: usize) -> u64 {
+        self.word(index).load(Ordering::Acquire)
+    }
+    #[inline]
+    fn store_release(&self, index: usize, value: u64) {
+        self.word(index).store(value, Ordering::Release);
+    }
+    #[inline]
+    fn replace(&self, index: usize, old: u64, new: u64) -> bool {
+        self.word(index).compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}

@@ -129,6 +129,11 @@ pub enum Blocks {
 }
 
 impl Blocks {
+    /// Whether all blocks are of equal count, which all ranks know then.
+    pub(crate) fn is_equal(&self) -> bool {
+        matches!(self, Blocks::Equal { .. })
+    }
+
     /// Block `index`.
     pub(crate) fn piece(&self, index: usize) -> Piece {
         match self {

@@ -25,6 +25,11 @@ pub struct Operand {
 }
 
 impl Operand {
+    /// Whether the vector is a row of bytes and the operation predefined, which all ranks know alike.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.element.is_dense() && self.reducer.is_predefined()
+    }
+
     /// The part of `row` in `range`.
     pub(crate) fn piece(&self, row: *mut u8, range: &Range<i64>) -> crate::buffers::Piece {
         self.element.piece(row, range.start, range.end - range.start)

@@ -3,7 +3,8 @@
 //! A [`Plan`] is a small graph of steps (send, receive, copy, reduce) that is built once from the arguments of a call.
 //! Blocking, nonblocking, persistent and neighbourhood calls all execute the same plans: [`Plan::start`] makes a
 //! [`Run`], whose [`Run::post`] only starts and completes messages and whose [`Run::compute`] only copies and reduces,
-//! so that a program's own reduction function is called with no lock of the engine held.
+//! so that a program's own reduction function is called with no lock of the engine held. A blocking call among
+//! processes of one host needs no messages: it goes over a [`board`], whose waiting is done by the caller's loop.
 //!
 //! Nothing here blocks, and nothing here knows a communicator: a builder sees a team, buffers and an algorithm from
 //! the table in [`select`]. Reductions associate in the order of ranks and in one fixed way per plan, so that
@@ -15,6 +16,7 @@ pub mod allgather;
 pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
+pub mod board;
 pub mod broadcast;
 pub mod buffers;
 mod builder;
@@ -22,6 +24,7 @@ pub mod gather;
 mod halving;
 pub mod inter;
 pub mod neighborhood;
+mod operation;
 pub mod plan;
 pub mod reduce;
 pub mod reduce_scatter;
@@ -36,6 +39,7 @@ mod tree;
 mod tests;
 
 pub use buffers::{Blocks, Buffer, Element};
+pub use operation::Operation;
 pub use plan::{Plan, PlanError};
 pub use reducer::Reducer;
 pub use run::{Failure, Progress, Run};

@@ -37,6 +37,11 @@ impl Reducer {
         Reducer { function: Function::Callback(callback), commutative }
     }
 
+    /// Whether it is one of the standard's own.
+    pub(crate) fn is_predefined(&self) -> bool {
+        matches!(self.function, Function::Kernel(_))
+    }
+
     /// Whether the operands may change places.
     pub fn is_commutative(&self) -> bool {
         self.commutative

@@ -1,5 +1,6 @@
 //! Which algorithm executes which collective: a table, and the choice the user may force.
 //!
+//! A blocking call on one host can go over a board ([`crate::board`]); everything else is a plan of messages.
 //! Rows are read from top to bottom; the first that fits wins, and the last row of each collective fits everything.
 //! The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`) forces an algorithm wherever its hard conditions hold,
 //! whatever the sizes. Every rank must come to the same choice, so only what all ranks know may decide.
@@ -7,6 +8,8 @@
 /// The collectives that have a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
+    /// MPI_Barrier; no bytes.
+    Barrier,
     /// MPI_Bcast; bytes of the buffer.
     Bcast,
     /// MPI_Gather; bytes of one block.
@@ -27,6 +30,17 @@ pub enum Collective {
     Allreduce,
     /// MPI_Reduce_scatter and MPI_Reduce_scatter_block; bytes of all blocks.
     ReduceScatter,
+    /// MPI_Scan and MPI_Exscan; bytes of the vector.
+    Scan,
+}
+
+/// Whether the ranks of a host share its cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crowd {
+    /// Each rank has a core.
+    Fitting,
+    /// There are more ranks than cores.
+    Crowded,
 }
 
 /// The algorithms; each is described in the module of its collective.
@@ -34,8 +48,11 @@ pub enum Collective {
 #[allow(missing_docs)]
 pub enum Algorithm {
     Binomial,
+    Board,
     Bruck,
     Chain,
+    Dissemination,
+    Doubling,
     Halving,
     Linear,
     Pairwise,
@@ -51,12 +68,18 @@ pub struct Size {
     ranks: usize,
     bytes: i64,
     commutative: bool,
+    board: Option<Crowd>,
 }
 
 impl Size {
     /// So many ranks and bytes.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, commutative: true }
+        Size { ranks, bytes, commutative: true, board: None }
+    }
+
+    /// The call can go over a board.
+    pub fn on_board(self, crowd: Crowd) -> Size {
+        Size { board: Some(crowd), ..self }
     }
 
     /// Whether the operation commutes.
@@ -76,6 +99,8 @@ pub struct Row {
     pub power_of_two: bool,
     /// Hard condition: the operation commutes.
     pub commutative: bool,
+    /// Hard condition: there is a board, and ranks share cores or not.
+    pub board: Option<Crowd>,
     /// Chosen up to this many ranks.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -86,7 +111,11 @@ const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
 
 const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> Row {
-    Row { collective, algorithm, power_of_two: false, commutative: false, ranks, bytes }
+    Row { collective, algorithm, power_of_two: false, commutative: false, board: None, ranks, bytes }
+}
+
+const fn board(collective: Collective, crowd: Crowd, ranks: usize, bytes: i64) -> Row {
+    Row { board: Some(crowd), ..row(collective, Algorithm::Board, ranks, bytes) }
 }
 
 const fn power_of_two(row: Row) -> Row {
@@ -99,39 +128,73 @@ const fn commutative(row: Row) -> Row {
 
 /// The table.
 pub const TABLE: &[Row] = &[
+    board(Collective::Barrier, Crowd::Fitting, ALL, ANY),
+    board(Collective::Barrier, Crowd::Crowded, ALL, ANY),
+    row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
+    board(Collective::Bcast, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Bcast, Crowd::Crowded, ALL, 256 << 10),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
     row(Collective::Bcast, Algorithm::Chain, 16, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, ANY),
+    board(Collective::Gather, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Gather, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::Gather, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Gather, Algorithm::Linear, ALL, ANY),
+    board(Collective::Scatter, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Scatter, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::Scatter, Algorithm::Binomial, ALL, 1 << 10),
     row(Collective::Scatter, Algorithm::Linear, ALL, ANY),
+    board(Collective::Allgather, Crowd::Fitting, ALL, 128 << 10),
+    board(Collective::Allgather, Crowd::Crowded, ALL, 8 << 20),
     power_of_two(row(Collective::Allgather, Algorithm::RecursiveDoubling, ALL, 512 << 10)),
     row(Collective::Allgather, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgather, Algorithm::Ring, ALL, ANY),
     row(Collective::Allgatherv, Algorithm::Bruck, ALL, 64 << 10),
     row(Collective::Allgatherv, Algorithm::Ring, ALL, ANY),
+    board(Collective::Alltoall, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Alltoall, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::Alltoall, Algorithm::Linear, 4, 32 << 10),
     row(Collective::Alltoall, Algorithm::Bruck, ALL, 256),
     row(Collective::Alltoall, Algorithm::Linear, ALL, 32 << 10),
     row(Collective::Alltoall, Algorithm::Pairwise, ALL, ANY),
     row(Collective::Alltoallv, Algorithm::Linear, 64, ANY),
     row(Collective::Alltoallv, Algorithm::Pairwise, ALL, ANY),
+    board(Collective::Reduce, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Reduce, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::Reduce, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
+    board(Collective::Allreduce, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Allreduce, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
     power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
     commutative(row(Collective::Allreduce, Algorithm::Ring, 64, ANY)),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY),
+    board(Collective::ReduceScatter, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::ReduceScatter, Crowd::Crowded, ALL, 64 << 10),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, 256 << 10),
     row(Collective::ReduceScatter, Algorithm::Linear, 16, ANY),
     row(Collective::ReduceScatter, Algorithm::Halving, ALL, ANY),
+    board(Collective::Scan, Crowd::Fitting, ALL, 64 << 10),
+    board(Collective::Scan, Crowd::Crowded, ALL, 64 << 10),
+    row(Collective::Scan, Algorithm::Doubling, ALL, ANY),
 ];
 
+/// Where the rows of each collective begin: they follow each other.
+const FIRST_ROW: [usize; COLLECTIVES.len()] = {
+    let mut first = [usize::MAX; COLLECTIVES.len()];
+    let mut index = TABLE.len();
+    while index > 0 {
+        index -= 1;
+        first[TABLE[index].collective as usize] = index;
+    }
+    first
+};
+
 const COLLECTIVES: &[(&str, Collective)] = &[
+    ("barrier", Collective::Barrier),
     ("bcast", Collective::Bcast),
     ("gather", Collective::Gather),
     ("scatter", Collective::Scatter),
@@ -142,12 +205,16 @@ const COLLECTIVES: &[(&str, Collective)] = &[
     ("reduce", Collective::Reduce),
     ("allreduce", Collective::Allreduce),
     ("reduce_scatter", Collective::ReduceScatter),
+    ("scan", Collective::Scan),
 ];
 
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("binomial", Algorithm::Binomial),
+    ("board", Algorithm::Board),
     ("bruck", Algorithm::Bruck),
     ("chain", Algorithm::Chain),
+    ("dissemination", Algorithm::Dissemination),
+    ("doubling", Algorithm::Doubling),
     ("halving", Algorithm::Halving),
     ("linear", Algorithm::Linear),
     ("pairwise", Algorithm::Pairwise),
@@ -192,7 +259,9 @@ impl Selection {
 
     /// The algorithm for a collective: the forced one where its hard conditions hold, else the first row that fits.
     pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
-        let rows = || TABLE.iter().filter(|row| row.collective == collective).filter(|row| allowed(row, size));
+        let first = FIRST_ROW[collective as usize];
+        let of_collective = || TABLE[first..].iter().take_while(move |row| row.collective == collective);
+        let rows = || of_collective().filter(|row| allowed(row, size));
         for &(_, algorithm) in self.forced.iter().filter(|pair| pair.0 == collective) {
             if rows().any(|row| row.algorithm == algorithm) {
                 return algorithm;
@@ -206,7 +275,9 @@ impl Selection {
 }
 
 fn allowed(row: &Row, size: Size) -> bool {
-    (!row.power_of_two || size.ranks.is_power_of_two()) && (!row.commutative || size.commutative)
+    (!row.power_of_two || size.ranks.is_power_of_two())
+        && (!row.commutative || size.commutative)
+        && (row.board.is_none() || row.board == size.board)
 }
 
 fn has(collective: Collective, algorithm: Algorithm) -> bool {
@@ -241,6 +312,17 @@ mod tests {
     }
 
     #[test]
+    fn the_rows_of_a_collective_follow_each_other() {
+        let mut collectives: Vec<usize> = TABLE.iter().map(|row| row.collective as usize).collect();
+        collectives.dedup();
+        let mut sorted = collectives.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(collectives.len(), sorted.len());
+        assert_eq!(sorted.len(), COLLECTIVES.len());
+    }
+
+    #[test]
     fn forcing_respects_hard_conditions_only() {
         let selection = Selection::parse("allgather:recursive_doubling, allreduce:ring").unwrap();
         assert_eq!(selection.choose(Collective::Allgather, Size::of(8, i64::MAX)), Algorithm::RecursiveDoubling);
@@ -252,8 +334,8 @@ mod tests {
 
     #[test]
     fn wrong_names_are_sentences() {
-        assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are bcast, gather"));
-        assert!(Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, chain, scatter_allgather"));
+        assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are barrier, bcast"));
+        assert!(Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, board, chain, scatter_allgather"));
         assert!(Selection::parse("").unwrap().forced.is_empty());
     }
 }

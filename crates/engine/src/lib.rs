@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod bins;
+pub mod board;
 mod buffers;
 mod cancel;
 mod eager;

@@ -90,7 +90,7 @@ impl Waiter {
             began: None,
             sleeps: 0,
         };
-        own.wake_fence.store(1, Ordering::Relaxed);
+        demand_fences(head, own, true);
         waiter.choose(head, own);
         waiter
     }
@@ -109,8 +109,7 @@ impl Waiter {
         self.slow_yield = Duration::from_micros(50) + Duration::from_micros(5) * per_core;
         head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
         let fence_needed = !self.barrier_before_sleep();
-        let before = own.wake_fence.swap(u32::from(fence_needed), Ordering::SeqCst);
-        if fence_needed && before == 0 {
+        if demand_fences(head, own, fence_needed) && fence_needed {
             // Whoever posted without a fence until now has shown its message when this returns.
             membarrier::global();
         }
@@ -186,28 +185,47 @@ impl Waiter {
 
     fn sleep(&mut self, sources: Sources<'_>, mut recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
+        head.sleepers.fetch_add(1, Ordering::SeqCst);
         own.sleep.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if self.barrier_before_sleep() && !membarrier::global() {
+        let announced = !self.barrier_before_sleep() || membarrier::global();
+        if !announced {
             // Forbidden since the start (a sandbox was entered): from now on posters fence, and this once stay awake.
             self.membarrier = false;
-            own.wake_fence.store(1, Ordering::SeqCst);
-            own.sleep.store(0, Ordering::Relaxed);
-            return;
+            demand_fences(head, own, true);
+        } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
+            self.sleeps += 1;
+            futex::wait(&own.sleep, 1, None);
         }
-        if head.aborting.load(Ordering::Acquire) != 0 || recheck() {
-            own.sleep.store(0, Ordering::Relaxed);
-            self.reset();
-            return;
-        }
-        self.sleeps += 1;
-        futex::wait(&own.sleep, 1, None);
         own.sleep.store(0, Ordering::Relaxed);
+        head.sleepers.fetch_sub(1, Ordering::Relaxed);
         // Whoever was woken finds its message at the next look; if not, it has had its sleep and may yield again, and
         // the memory of slow yields fades so that a stranger's visit is forgotten.
         self.reset();
         self.average_yield = self.average_yield * 7 / 8;
     }
+}
+
+/// Says whether posters must fence for the owner of a page; true when that is new.
+fn demand_fences(head: &SegmentHead, own: &ControlPage, demand: bool) -> bool {
+    let changed = own.wake_fence.swap(u32::from(demand), Ordering::SeqCst) != u32::from(demand);
+    if changed && demand {
+        head.wake_fences.fetch_add(1, Ordering::SeqCst);
+    } else if changed {
+        head.wake_fences.fetch_sub(1, Ordering::SeqCst);
+    }
+    changed
+}
+
+/// To be called by a poster for many readers after it has written: true when some process of the host sleeps or is
+/// about to, so that the readers' pages must be looked at.
+#[inline]
+pub fn somebody_sleeps(head: &SegmentHead) -> bool {
+    compiler_fence(Ordering::SeqCst);
+    if head.wake_fences.load(Ordering::Relaxed) != 0 {
+        fence(Ordering::SeqCst);
+    }
+    head.sleepers.load(Ordering::Relaxed) != 0
 }
 
 /// To be called by a poster after each message it has written for the owner of `page`: wakes the owner if it sleeps.

@@ -16,3 +16,13 @@ mod reductions;
 pub use blocking::*;
 pub use nonblocking::*;
 pub use persistent::*;
+
+use crate::constants::COMM_WORLD;
+use crate::error::Result;
+
+/// The barrier of MPI_Finalize: over the board of MPI_COMM_WORLD if it has one; none is made for it.
+pub(crate) fn closing_barrier() -> Result<()> {
+    let prepared = movement::barrier(COMM_WORLD)?;
+    // SAFETY: a barrier touches no memory of the program.
+    unsafe { if prepared.has_board() { prepared.wait() } else { prepared.wait_by_messages() } }
+}

@@ -9,6 +9,7 @@ use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
 use towpath_engine::messages::Team;
 
 use crate::attributes::Attributes;
+use crate::boards::Place;
 use crate::buffered::Buffer;
 use crate::constants::PROC_NULL;
 use crate::error::{Result, fail};
@@ -57,6 +58,8 @@ pub struct Comm {
     pub attributes: Attributes,
     settings: Mutex<Settings>,
     sequences: [AtomicU32; 3],
+    /// The board of its blocking collectives.
+    pub(crate) board: Mutex<Place>,
 }
 
 impl Comm {
@@ -74,6 +77,7 @@ impl Comm {
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
             sequences: Default::default(),
+            board: Mutex::default(),
         }
     }
 

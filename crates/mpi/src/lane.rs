@@ -22,15 +22,34 @@ pub struct State {
     pub requests: Requests,
     /// Collective operations under way.
     pub runs: Runs,
+    /// Lines of boards for which threads sleep while another one polls.
+    pub(crate) watches: Vec<Watch>,
 }
 
 impl State {
-    /// Moves messages and collective runs; true when anything happened.
+    /// Moves messages and collective runs, and looks at the lines for which other threads wait; true when anything
+    /// happened.
     pub fn progress(&mut self) -> bool {
         let moved = self.engine.progress();
-        self.runs.post(&mut self.engine) | moved
+        let posted = self.runs.post(&mut self.engine);
+        moved | posted | (!self.watches.is_empty() && self.look())
+    }
+
+    /// Takes the watches out whose lines are written; true when there was one.
+    #[cold]
+    fn look(&mut self) -> bool {
+        let before = self.watches.len();
+        // SAFETY: a watch is here only while its thread is in `Lane::sleep_for_line`, and this is under the lock.
+        self.watches.retain(|watch| unsafe { !(*watch.0)() });
+        self.watches.len() < before
     }
 }
+
+/// What a sleeping thread waits for; lies on its stack.
+pub(crate) struct Watch(*mut (dyn FnMut() -> bool + 'static));
+
+// SAFETY: called under the lane's lock only, while the thread that owns what it refers to sleeps.
+unsafe impl Send for Watch {}
 
 /// A lane.
 pub struct Lane {
@@ -144,10 +163,57 @@ impl Lane {
             }
             if moved {
                 waiting.reset();
-            } else {
-                waiting.idle(|| self.poll());
+                continue;
+            }
+            let mut found = None;
+            waiting.idle(|| {
+                found = self.with(&mut *ready);
+                found.is_some() || self.poll()
+            });
+            if let Some(result) = found {
+                return result;
             }
         }
+    }
+
+    /// Waits until `ready` says true, which it does after another process has written a line on a board. `announce` is
+    /// told before whether this thread is the only one that waits for a line.
+    pub fn wait_for_line(&self, announce: impl Fn(bool), ready: &mut dyn FnMut() -> bool) {
+        loop {
+            match self.waiting.try_lock() {
+                Ok(mut waiting) => {
+                    self.with(|state| announce(state.watches.is_empty()));
+                    self.poll_until(&mut waiting, &mut |_| ready().then_some(()));
+                    drop(waiting);
+                    self.announce();
+                    return;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    if self.sleep_for_line(&announce, ready) {
+                        return;
+                    }
+                }
+                Err(TryLockError::Poisoned(_)) => unreachable!("a panic ends the process"),
+            }
+        }
+    }
+
+    /// Sleeps until the thread with the baton has seen the line, moved something else, or hands the baton over; true
+    /// when `ready` is.
+    fn sleep_for_line(&self, announce: &impl Fn(bool), ready: &mut dyn FnMut() -> bool) -> bool {
+        let watch: *mut (dyn FnMut() -> bool + '_) = ready;
+        // SAFETY: only the lifetime is lost; the watch is taken back below, before `ready` ends.
+        let watch = unsafe { std::mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut dyn FnMut() -> bool>(watch) };
+        self.with(|state| {
+            state.watches.push(Watch(watch));
+            announce(false);
+        });
+        // The thread with the baton may sleep without having looked at this line: it looks now.
+        crate::world::wake_myself();
+        // SAFETY: called under the lock, like the poller's calls.
+        let done = self.sleep(&mut |_| unsafe { (*watch)() }.then_some(())).is_some();
+        self.with(|state| state.watches.retain(|other| !std::ptr::addr_eq(other.0, watch)));
+        done
     }
 
     /// Sleeps until the thread with the baton has moved something or hands the baton over.

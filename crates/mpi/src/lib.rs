@@ -5,6 +5,7 @@
 //! `collectives`, `processes`. The other modules are the objects behind them.
 
 pub mod attributes;
+mod boards;
 mod buffered;
 pub mod collectives;
 mod comm;

@@ -16,5 +16,5 @@ pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<Lane> {
     let waiter = Waiter::new(local_ranks, segment.head(), segment.own_control());
     let waiting = Waiting::new(waiter, segment.clone());
     let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), local_ranks);
-    Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default() }, waiting))
+    Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

@@ -409,7 +409,7 @@ fn build(thread_level: i32) -> Result<World> {
 pub(crate) fn finish() -> Result<()> {
     let world = world()?;
     world.myself.attributes.delete_all(COMM_SELF)?;
-    crate::collectives::barrier(COMM_WORLD)?;
+    crate::collectives::closing_barrier()?;
     while world.lane.with(|state| state.sweep_abandoned() | state.engine.busy()) {
         world.lane.poll_for_test();
     }

@@ -4,6 +4,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
 use crate::loopback::Loopback;
+use crate::shm::board::Board;
 use crate::shm::{Segment, Settings, Shm};
 use crate::{Header, NoResource, RegionKey, Sink, Wire};
 
@@ -49,6 +50,29 @@ impl Wires {
     pub fn mark_lost(&mut self, peer: PeerIndex) {
         if let Route::Shm { rank } = self.route(peer) {
             self.shm.mark_lost(rank as usize);
+        }
+    }
+
+    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host.
+    pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
+        let near = team.iter().all(|&peer| self.local_rank(peer).is_some());
+        if near { self.shm.make_board(team.len()) } else { None }
+    }
+
+    /// The board at a place that member 0 of the team, who made it, has told.
+    ///
+    /// # Panics
+    /// When a member of the team is on another host.
+    pub fn join_board(&self, place: usize, team: &[PeerIndex], own: usize) -> Board {
+        let member = |&peer| self.local_rank(peer).expect("a board has members on one host");
+        self.shm.join_board(place, team.iter().map(member).collect(), own, own == 0)
+    }
+
+    /// The local rank of a peer on this host.
+    fn local_rank(&self, peer: PeerIndex) -> Option<u32> {
+        match self.route(peer) {
+            Route::Shm { rank } => Some(rank),
+            Route::Loopback => Some(self.shm.segment().own_rank() as u32),
         }
     }
 

@@ -4,47 +4,55 @@ use std::sync::Arc;
 
 use towpath_base::ids::Plane;
 use towpath_collective::inter::Bridge;
-use towpath_collective::{Call, Plan, PlanError, Selection};
+use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
 use towpath_engine::messages::Team;
 
+use crate::boards;
 use crate::comm::{Comm, Form};
 use crate::error::Result;
 use crate::face::Handle;
 use crate::internal::{plan_failed, run};
 use crate::persistent::{Start, create};
-use crate::request_table::Work;
+use crate::request_table;
 use crate::world;
 
 /// The communicator of a call as plans see it.
 pub(super) struct Ground<'a> {
     pub(super) comm: &'a Arc<Comm>,
-    team: Team,
     selection: &'a Selection,
 }
 
 impl<'a> Ground<'a> {
     /// Looks up the communicator.
     pub(super) fn new(comm: Handle) -> Result<Ground<'a>> {
-        let comm = world::comm(comm)?;
-        let context = comm.context().on(Plane::Collective);
-        let team = Team { context, rank: comm.rank, peers: comm.group.peers.clone() };
-        Ok(Ground { comm, team, selection: world::selection()? })
+        Ok(Ground { comm: world::comm(comm)?, selection: world::selection()? })
     }
 
     /// My group.
-    pub(super) fn call(&self) -> Call<'_> {
-        Call { team: &self.team, selection: self.selection }
+    pub(super) fn team(&self) -> Team {
+        let context = self.comm.context().on(Plane::Collective);
+        Team { context, rank: self.comm.rank, peers: self.comm.group.peers.clone() }
     }
 
-    /// Both groups of an intercommunicator.
-    pub(super) fn bridge(&self) -> Option<Bridge<'_>> {
-        let remote = self.comm.remote.as_ref()?;
-        Some(Bridge { call: self.call(), remote: &remote.group.peers })
+    /// What plan builders want to know of my group.
+    pub(super) fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
+        Call { team, selection: self.selection }
+    }
+
+    /// Both groups of an intercommunicator, of which `team` is mine.
+    pub(super) fn bridge<'t>(&'t self, team: &'t Team) -> Bridge<'t> {
+        let remote = self.comm.remote.as_ref().expect("asked for intercommunicators only");
+        Bridge { call: self.call(team), remote: &remote.group.peers }
     }
 
     /// My rank in my group.
     pub(super) fn rank(&self) -> usize {
-        self.team.rank
+        self.comm.rank
+    }
+
+    /// Ranks of my group.
+    pub(super) fn size(&self) -> usize {
+        self.comm.group.peers.len()
     }
 
     /// Ranks with which blocks are exchanged: those of the remote group, if there is one.
@@ -52,39 +60,97 @@ impl<'a> Ground<'a> {
         self.comm.targets().len()
     }
 
-    /// With the plan for the call.
-    pub(super) fn with(self, plan: std::result::Result<Plan, PlanError>) -> Result<Prepared<'a>> {
-        Ok(Prepared { comm: self.comm, plan: plan.map_err(plan_failed)? })
+    /// The call on one group.
+    pub(super) fn with(self, operation: Operation) -> Result<Prepared<'a>> {
+        Ok(Prepared { ground: self, work: Work::Operation(operation) })
+    }
+
+    /// A call that is always a plan of messages.
+    pub(super) fn planned(
+        self,
+        plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
+    ) -> Result<Prepared<'a>> {
+        let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
+        Ok(Prepared { ground: self, work: Work::Plan(plan) })
+    }
+
+    /// The call between two groups, with its plan.
+    pub(super) fn across(
+        self,
+        plan: impl FnOnce(&Bridge) -> std::result::Result<Plan, PlanError>,
+    ) -> Result<Prepared<'a>> {
+        let team = self.team();
+        let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
+        Ok(Prepared { ground: self, work: Work::Plan(plan) })
     }
 }
 
-/// A call whose arguments are checked and whose plan is made.
+enum Work {
+    Operation(Operation),
+    Plan(Plan),
+}
+
+/// A call whose arguments are checked.
 pub(super) struct Prepared<'a> {
-    comm: &'a Arc<Comm>,
-    plan: Plan,
+    ground: Ground<'a>,
+    work: Work,
 }
 
 impl Prepared<'_> {
-    /// Runs it to its end.
+    /// The plan of messages for it, and its number.
+    fn plan(self, form: Form) -> Result<(Plan, u32)> {
+        let plan = match self.work {
+            Work::Operation(operation) => {
+                operation.plan(&self.ground.call(&self.ground.team())).map_err(plan_failed)?
+            }
+            Work::Plan(plan) => plan,
+        };
+        Ok((plan, self.ground.comm.next_sequence(form)))
+    }
+
+    /// Runs it to its end: over the board of the communicator where that is quicker, else by messages.
     ///
     /// # Safety
-    /// The memory that the plan was made for must live during the call.
+    /// The memory that the call names must live during the call.
     pub(super) unsafe fn wait(self) -> Result<()> {
+        if let Work::Operation(operation) = &self.work
+            // SAFETY: promised by the caller.
+            && let Some(outcome) = unsafe { boards::try_execute(self.ground.comm, operation, self.ground.selection) }
+        {
+            return outcome;
+        }
         // SAFETY: promised by the caller.
-        unsafe { run(self.plan, self.comm.next_sequence(Form::Blocking)) }
+        unsafe { self.wait_by_messages() }
+    }
+
+    /// Whether the communicator has a board already.
+    pub(super) fn has_board(&self) -> bool {
+        boards::has_one(self.ground.comm)
+    }
+
+    /// Runs it to its end by messages.
+    ///
+    /// # Safety
+    /// As [`Prepared::wait`].
+    pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
+        let (plan, sequence) = self.plan(Form::Blocking)?;
+        // SAFETY: promised by the caller.
+        unsafe { run(plan, sequence) }
     }
 
     /// Starts it and names it by a request.
     ///
     /// # Safety
-    /// The memory that the plan was made for must live until the request is complete.
+    /// The memory that the call names must live until the request is complete.
     pub(super) unsafe fn begin(self) -> Result<Handle> {
+        let comm = self.ground.comm.handle();
+        let (plan, sequence) = self.plan(Form::Nonblocking)?;
         // SAFETY: promised by the caller.
-        let run = Box::new(unsafe { self.plan.start(self.comm.next_sequence(Form::Nonblocking)) });
+        let run = Box::new(unsafe { plan.start(sequence) });
         let lane = world::lane()?;
         let request = lane.with(|state| {
             let id = state.runs.add(run, &mut state.engine);
-            state.requests.add(Work::Run(id), self.comm.handle(), None)
+            state.requests.add(request_table::Work::Run(id), comm, None)
         });
         lane.nudge();
         request
@@ -93,9 +159,10 @@ impl Prepared<'_> {
     /// Makes a persistent request of it.
     ///
     /// # Safety
-    /// The memory that the plan was made for must live whenever the request is active.
+    /// The memory that the call names must live whenever the request is active.
     pub(super) unsafe fn keep(self) -> Result<Handle> {
-        let run = Box::new(self.plan.hold(self.comm.next_sequence(Form::Persistent)));
-        create(Start::Collective(Some(run)), self.comm.handle())
+        let comm = self.ground.comm.handle();
+        let (plan, sequence) = self.plan(Form::Persistent)?;
+        create(Start::Collective(Some(Box::new(plan.hold(sequence)))), comm)
     }
 }

@@ -1,4 +1,4 @@
-//! Collectives that move data: arguments checked, plans made (MPI 5.0, sections 6.3 to 6.8).
+//! Collectives that move data: arguments checked (MPI 5.0, sections 6.3 to 6.8).
 //!
 //! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must be as long as the
 //! standard asks.
@@ -10,9 +10,7 @@ use towpath_collective::alltoall::Alltoall;
 use towpath_collective::gather::Gather;
 use towpath_collective::inter::{self, Side};
 use towpath_collective::scatter::Scatter;
-use towpath_collective::{
-    Blocks, Buffer, allgather as everywhere, alltoall as exchange, gather as collect, scatter as spread,
-};
+use towpath_collective::{Blocks, Buffer, Operation};
 
 use super::arguments::{self, BUFFER, RECEIVE, SEND, is_in_place};
 use super::execution::{Ground, Prepared};
@@ -22,11 +20,7 @@ use crate::face::{Handle, HandleArray, Integers};
 /// MPI_Barrier.
 pub(super) fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
-    let plan = match ground.bridge() {
-        None => towpath_collective::barrier::barrier(&ground.call()),
-        Some(bridge) => inter::barrier(&bridge),
-    };
-    ground.with(plan)
+    if ground.comm.is_inter() { ground.across(inter::barrier) } else { ground.with(Operation::Barrier) }
 }
 
 /// MPI_Bcast.
@@ -39,17 +33,17 @@ pub(super) unsafe fn bcast<'a>(
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
     let data = || arguments::buffer(buffer, count, datatype, BUFFER);
-    let plan = match ground.bridge() {
-        None => {
-            let root = arguments::root(ground.comm, root)?;
-            towpath_collective::broadcast::bcast(&ground.call(), root, &data()?)
+    if !ground.comm.is_inter() {
+        let root = arguments::root(ground.comm, root)?;
+        return ground.with(Operation::Bcast { root, data: data()? });
+    }
+    match arguments::side(ground.comm, root)? {
+        Side::Idle => ground.across(inter::nothing),
+        side => {
+            let data = data()?;
+            ground.across(|bridge| inter::bcast(bridge, side, &data))
         }
-        Some(bridge) => match arguments::side(ground.comm, root)? {
-            Side::Idle => inter::nothing(&bridge),
-            side => inter::bcast(&bridge, side, &data()?),
-        },
-    };
-    ground.with(plan)
+    }
 }
 
 /// The two sides of a gather or scatter.
@@ -104,17 +98,12 @@ pub(super) unsafe fn gather<'a>(
     let ground = Ground::new(comm)?;
     let own = || arguments::buffer(sendbuf, sendcount, sendtype, SEND);
     let all = || arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE);
-    let plan = match ground.bridge() {
-        None => {
-            let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
-            collect::gather(&ground.call(), &Gather { root, send: own, receive: all })
-        }
-        Some(bridge) => {
-            let (side, own, all) = across(&ground, root, own, all)?;
-            inter::gather(&bridge, side, own.as_ref(), all.as_ref())
-        }
-    };
-    ground.with(plan)
+    if !ground.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
+        return ground.with(Operation::Gather(Gather { root, send: own, receive: all }));
+    }
+    let (side, own, all) = across(&ground, root, own, all)?;
+    ground.across(|bridge| inter::gather(bridge, side, own.as_ref(), all.as_ref()))
 }
 
 /// MPI_Gatherv.
@@ -133,17 +122,12 @@ pub(super) unsafe fn gatherv<'a>(
     let own = || arguments::buffer(sendbuf, sendcount, sendtype, SEND);
     // SAFETY: the program's arrays have an element for each rank.
     let all = || unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, ground.partners(), RECEIVE) };
-    let plan = match ground.bridge() {
-        None => {
-            let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
-            collect::gatherv(&ground.call(), &Gather { root, send: own, receive: all })
-        }
-        Some(bridge) => {
-            let (side, own, all) = across(&ground, root, own, all)?;
-            inter::gatherv(&bridge, side, own.as_ref(), all.as_ref())
-        }
-    };
-    ground.with(plan)
+    if !ground.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
+        return ground.with(Operation::Gatherv(Gather { root, send: own, receive: all }));
+    }
+    let (side, own, all) = across(&ground, root, own, all)?;
+    ground.across(|bridge| inter::gatherv(bridge, side, own.as_ref(), all.as_ref()))
 }
 
 /// MPI_Scatter.
@@ -160,17 +144,12 @@ pub(super) unsafe fn scatter<'a>(
     let ground = Ground::new(comm)?;
     let own = || arguments::buffer(recvbuf, recvcount, recvtype, RECEIVE);
     let all = || arguments::blocks(sendbuf, sendcount, sendtype, SEND);
-    let plan = match ground.bridge() {
-        None => {
-            let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
-            spread::scatter(&ground.call(), &Scatter { root, send: all, receive: own })
-        }
-        Some(bridge) => {
-            let (side, own, all) = across(&ground, root, own, all)?;
-            inter::scatter(&bridge, side, all.as_ref(), own.as_ref())
-        }
-    };
-    ground.with(plan)
+    if !ground.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
+        return ground.with(Operation::Scatter(Scatter { root, send: all, receive: own }));
+    }
+    let (side, own, all) = across(&ground, root, own, all)?;
+    ground.across(|bridge| inter::scatter(bridge, side, all.as_ref(), own.as_ref()))
 }
 
 /// MPI_Scatterv.
@@ -189,17 +168,12 @@ pub(super) unsafe fn scatterv<'a>(
     let own = || arguments::buffer(recvbuf, recvcount, recvtype, RECEIVE);
     // SAFETY: the program's arrays have an element for each rank.
     let all = || unsafe { arguments::varying(sendbuf, sendcounts, displs, sendtype, ground.partners(), SEND) };
-    let plan = match ground.bridge() {
-        None => {
-            let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
-            spread::scatterv(&ground.call(), &Scatter { root, send: all, receive: own })
-        }
-        Some(bridge) => {
-            let (side, own, all) = across(&ground, root, own, all)?;
-            inter::scatterv(&bridge, side, all.as_ref(), own.as_ref())
-        }
-    };
-    ground.with(plan)
+    if !ground.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
+        return ground.with(Operation::Scatterv(Scatter { root, send: all, receive: own }));
+    }
+    let (side, own, all) = across(&ground, root, own, all)?;
+    ground.across(|bridge| inter::scatterv(bridge, side, all.as_ref(), own.as_ref()))
 }
 
 /// Plans an allgather with checked arguments. In place is allowed in one group only.
@@ -211,11 +185,11 @@ fn gathered_everywhere<'a>(
 ) -> Result<Prepared<'a>> {
     let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
     let arguments = Allgather { send, receive };
-    let plan = match ground.bridge() {
-        None => everywhere::allgather(&ground.call(), &arguments),
-        Some(bridge) => inter::allgather(&bridge, &arguments),
-    };
-    ground.with(plan)
+    if ground.comm.is_inter() {
+        ground.across(|bridge| inter::allgather(bridge, &arguments))
+    } else {
+        ground.with(Operation::Allgather(arguments))
+    }
 }
 
 /// MPI_Allgather.
@@ -259,11 +233,11 @@ fn exchanged<'a>(
 ) -> Result<Prepared<'a>> {
     let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
     let arguments = Alltoall { send, receive };
-    let plan = match ground.bridge() {
-        None => exchange::alltoall(&ground.call(), &arguments),
-        Some(bridge) => inter::alltoall(&bridge, &arguments),
-    };
-    ground.with(plan)
+    if ground.comm.is_inter() {
+        ground.across(|bridge| inter::alltoall(bridge, &arguments))
+    } else {
+        ground.with(Operation::Alltoall(arguments))
+    }
 }
 
 /// MPI_Alltoall.

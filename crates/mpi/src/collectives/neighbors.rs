@@ -39,13 +39,11 @@ fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, Neighbors)> {
 }
 
 fn gathered<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Buffer, receive: &Blocks) -> Result<Prepared<'a>> {
-    let plan = neighborhood::allgather(&ground.call(), neighbors, send, receive);
-    ground.with(plan)
+    ground.planned(|call| neighborhood::allgather(call, neighbors, send, receive))
 }
 
 fn exchanged<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Blocks, receive: &Blocks) -> Result<Prepared<'a>> {
-    let plan = neighborhood::alltoall(&ground.call(), neighbors, send, receive);
-    ground.with(plan)
+    ground.planned(|call| neighborhood::alltoall(call, neighbors, send, receive))
 }
 
 /// MPI_Neighbor_allgather.

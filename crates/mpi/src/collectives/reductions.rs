@@ -1,4 +1,4 @@
-//! Collectives that combine data: arguments checked, plans made (MPI 5.0, sections 6.9 to 6.11).
+//! Collectives that combine data: arguments checked (MPI 5.0, sections 6.9 to 6.11).
 //!
 //! Every function is unsafe for the same reason: arrays of counts must be as long as the standard asks.
 
@@ -6,9 +6,7 @@ use std::ffi::c_void;
 
 use towpath_collective::inter::{self, Side};
 use towpath_collective::reduce::Operand;
-use towpath_collective::{
-    Element, allreduce as everywhere, reduce as combine, reduce_scatter as spread, scan as prefix,
-};
+use towpath_collective::{Element, Operation};
 
 use super::arguments::{self, Names, is_in_place};
 use super::execution::{Ground, Prepared};
@@ -62,19 +60,19 @@ pub(super) unsafe fn reduce<'a>(
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
-    let plan = match ground.bridge() {
-        None => {
-            let root = arguments::root(ground.comm, root)?;
-            let at_root = root == ground.rank();
-            combine::reduce(&ground.call(), root, &vector.operand(true, at_root, at_root)?, vector.receive())
-        }
-        Some(bridge) => match arguments::side(ground.comm, root)? {
-            Side::Idle => inter::nothing(&bridge),
-            Side::Root => inter::reduce(&bridge, Side::Root, &vector.operand(false, true, false)?, vector.receive()),
-            leaf => inter::reduce(&bridge, leaf, &vector.operand(true, false, false)?, vector.receive()),
-        },
-    };
-    ground.with(plan)
+    let receive = vector.receive();
+    if !ground.comm.is_inter() {
+        let root = arguments::root(ground.comm, root)?;
+        let at_root = root == ground.rank();
+        let operand = vector.operand(true, at_root, at_root)?;
+        return ground.with(Operation::Reduce { root, operand, receive });
+    }
+    let side = arguments::side(ground.comm, root)?;
+    if side == Side::Idle {
+        return ground.across(inter::nothing);
+    }
+    let operand = vector.operand(side != Side::Root, side == Side::Root, false)?;
+    ground.across(|bridge| inter::reduce(bridge, side, &operand, receive))
 }
 
 /// MPI_Allreduce.
@@ -89,22 +87,24 @@ pub(super) unsafe fn allreduce<'a>(
     let ground = Ground::new(comm)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
     let operand = vector.operand(true, true, !ground.comm.is_inter())?;
-    let plan = match ground.bridge() {
-        None => everywhere::allreduce(&ground.call(), &operand, vector.receive()),
-        Some(bridge) => inter::allreduce(&bridge, &operand, vector.receive()),
-    };
-    ground.with(plan)
+    let receive = vector.receive();
+    if ground.comm.is_inter() {
+        ground.across(|bridge| inter::allreduce(bridge, &operand, receive))
+    } else {
+        ground.with(Operation::Allreduce { operand, receive })
+    }
 }
 
 /// Plans a reduce-scatter with the counts of the local ranks.
-fn combined_blocks<'a>(ground: Ground<'a>, mut vector: Vector, counts: &[i64]) -> Result<Prepared<'a>> {
+fn combined_blocks<'a>(ground: Ground<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
     vector.count = counts.iter().fold(0i64, |sum, &count| sum.saturating_add(count));
     let operand = vector.operand(true, counts[ground.rank()] > 0, !ground.comm.is_inter())?;
-    let plan = match ground.bridge() {
-        None => spread::reduce_scatter(&ground.call(), &operand, counts, vector.receive()),
-        Some(bridge) => inter::reduce_scatter(&bridge, &operand, counts, vector.receive()),
-    };
-    ground.with(plan)
+    let receive = vector.receive();
+    if ground.comm.is_inter() {
+        ground.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive))
+    } else {
+        ground.with(Operation::ReduceScatter { operand, counts, receive })
+    }
 }
 
 /// MPI_Reduce_scatter_block.
@@ -120,8 +120,8 @@ pub(super) unsafe fn reduce_scatter_block<'a>(
     if recvcount < 0 {
         fail!(ERR_COUNT, "argument recvcount is {recvcount}; it must not be negative");
     }
-    let counts = vec![recvcount; ground.call().team.size()];
-    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, &counts)
+    let counts = vec![recvcount; ground.size()];
+    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
 }
 
 /// MPI_Reduce_scatter.
@@ -135,8 +135,8 @@ pub(super) unsafe fn reduce_scatter<'a>(
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
     // SAFETY: the program's array has an element for each local rank.
-    let counts = unsafe { arguments::counts(recvcounts, ground.call().team.size(), "recvcount") }?;
-    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, &counts)
+    let counts = unsafe { arguments::counts(recvcounts, ground.size(), "recvcount") }?.into_vec();
+    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
 }
 
 fn no_scan_between_groups(ground: &Ground) -> Result<()> {
@@ -158,8 +158,8 @@ pub(super) unsafe fn scan<'a>(
     let ground = Ground::new(comm)?;
     no_scan_between_groups(&ground)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
-    let plan = prefix::scan(&ground.call(), &vector.operand(true, true, true)?, vector.receive());
-    ground.with(plan)
+    let operand = vector.operand(true, true, true)?;
+    ground.with(Operation::Scan { operand, receive: vector.receive(), exclusive: false })
 }
 
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
@@ -175,6 +175,6 @@ pub(super) unsafe fn exscan<'a>(
     no_scan_between_groups(&ground)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
     let needs_receive = ground.rank() > 0 || is_in_place(sendbuf);
-    let plan = prefix::exscan(&ground.call(), &vector.operand(true, needs_receive, true)?, vector.receive());
-    ground.with(plan)
+    let operand = vector.operand(true, needs_receive, true)?;
+    ground.with(Operation::Scan { operand, receive: vector.receive(), exclusive: true })
 }

@@ -1,6 +1,4 @@
-//! The area out of which a receiver grants rings: first fit over a sorted list of free ranges, in whole pages.
-
-use super::layout::RING_AREA;
+//! The areas out of which a rank grants rings and makes boards: first fit over a sorted list of free ranges, in whole pages.
 
 /// Free ranges as (offset, length), sorted, never touching.
 #[derive(Debug)]
@@ -9,8 +7,9 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    pub(crate) fn new() -> Arena {
-        Arena { free: vec![(0, RING_AREA)] }
+    /// All of an area of `bytes` bytes is free.
+    pub(crate) fn new(bytes: usize) -> Arena {
+        Arena { free: vec![(0, bytes)] }
     }
 
     /// Takes `bytes` out; `None` when no range is long enough.
@@ -52,12 +51,12 @@ mod tests {
 
     #[test]
     fn ranges_given_back_in_any_order_become_one() {
-        let mut arena = Arena::new();
-        let taken: Vec<usize> = (0..4).map(|_| arena.take(RING_AREA / 4).unwrap()).collect();
+        let mut arena = Arena::new(4096);
+        let taken: Vec<usize> = (0..4).map(|_| arena.take(1024).unwrap()).collect();
         assert_eq!(arena.take(1), None);
         for index in [2, 0, 3, 1] {
-            arena.give(taken[index], RING_AREA / 4);
+            arena.give(taken[index], 1024);
         }
-        assert_eq!(arena.free, [(0, RING_AREA)]);
+        assert_eq!(arena.free, [(0, 4096)]);
     }
 }

@@ -1,7 +1,8 @@
 //! Where everything lies in the shared segment, as offsets computed alike by all ranks of a host.
 //!
 //! Behind the control pages: the table of header slots, one line per ordered pair, grouped by receiver; then one arena
-//! per rank with its outgoing cells, its bulk windows, and the area out of which it grants rings to its senders.
+//! per rank with its outgoing cells, its bulk windows, the area out of which it grants rings to its senders, and the one
+//! out of which it makes boards for teams.
 //! The file is sparse: only what is touched exists.
 
 use towpath_base::control::{PAGE, behind_control_pages};
@@ -28,11 +29,15 @@ pub const RING_AREA: usize = 8 << 20;
 /// Bytes of the two counter lines of a window (the filler's, the drainer's).
 pub const WINDOW_LINES: usize = 2 * LINE;
 
+/// Bytes out of which the first rank of a team takes the team's board.
+pub const BOARD_AREA: usize = 16 << 20;
+
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
 const RINGS_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_BYTES;
-const ARENA: usize = RINGS_AT + RING_AREA;
+const BOARDS_AT: usize = RINGS_AT + RING_AREA;
+const ARENA: usize = BOARDS_AT + BOARD_AREA;
 
 /// The layout of a host with so many ranks.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +93,11 @@ impl Layout {
     pub fn ring_area(&self, receiver: usize) -> usize {
         self.arena(receiver) + RINGS_AT
     }
+
+    /// First byte of the area for the boards that a rank makes ([`BOARD_AREA`] bytes).
+    pub fn board_area(&self, maker: usize) -> usize {
+        self.arena(maker) + BOARDS_AT
+    }
 }
 
 /// A ring in the segment: one progress line, then the header lines, then the payload bytes.
@@ -138,10 +148,12 @@ mod tests {
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.window_bytes(0, 0));
             assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.ring_area(0));
-            assert_eq!(layout.ring_area(last) + RING_AREA, layout.length());
+            assert_eq!(layout.ring_area(last) + RING_AREA, layout.board_area(last));
+            assert_eq!(layout.board_area(last) + BOARD_AREA, layout.length());
             assert_eq!(layout.slot(last, last) % LINE, 0);
             assert_eq!(layout.cell(last, 0) % PAGE, 0);
             assert_eq!(layout.ring_area(last) % PAGE, 0);
+            assert_eq!(layout.board_area(last) % PAGE, 0);
         }
     }
 

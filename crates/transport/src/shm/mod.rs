@@ -6,6 +6,7 @@
 //! structure has one writer at a time, so a process that dies never blocks others.
 
 mod arena;
+pub mod board;
 mod cells;
 mod entry;
 mod grant;
@@ -32,9 +33,10 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::{RegionKey, Sink};
 use arena::Arena;
+use board::{Board, Maker};
 use cells::Cells;
 use entry::{Control, Kind};
-use layout::{CELL_BYTES, LINE, RingPlace};
+use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
 use pull::Pulls;
 use push::{Advance, Pushes, Whereabouts};
 use receive::Incoming;
@@ -91,6 +93,7 @@ pub struct Shm {
     /// Peers with control entries that did not fit, or with a marker to write.
     attention: Vec<u32>,
     arena: Arena,
+    maker: Maker,
     cells: Cells,
     pushes: Pushes,
     pulls: Pulls,
@@ -126,7 +129,8 @@ impl Shm {
             incoming,
             hot: Vec::new(),
             attention: Vec::new(),
-            arena: Arena::new(),
+            arena: Arena::new(RING_AREA),
+            maker: Maker::new(),
             cells: Cells::new(),
             pushes: Pushes::new(own),
             pulls: Pulls::new(own),
@@ -207,6 +211,18 @@ impl Shm {
             self.outgoing[rank].detour = true;
             self.dead.push_back(rank as u32);
         }
+    }
+
+    /// Makes a board for a team of `members`; its place in the segment, which the other members must learn. `None`
+    /// where there is no memory for it.
+    pub fn make_board(&mut self, members: usize) -> Option<usize> {
+        self.maker.make(&self.segment, members)
+    }
+
+    /// The board at a place of the segment, as member `own` of the members with these local ranks. `made` says that
+    /// this process made it.
+    pub fn join_board(&self, place: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
+        Board::new(&self.segment, place, members, own, made.then(|| self.maker.left()))
     }
 
     fn begin_pulls(&mut self) {

@@ -1,0 +1,226 @@
+//! Blocking collectives on a board: every rank writes its part once where all others read it.
+//!
+//! A call is a number of rounds that all ranks compute alike from the bytes of the call: in a round each rank that gives
+//! data posts a chunk, and each rank that takes data reads the chunks of others. No tree: with more ranks than cores each
+//! level of a tree costs a switch of processes, with few ranks there is nothing to save (figures: research on
+//! collectives, section 2.2). The waiting loop is the caller's ([`Patience`]).
+
+mod movement;
+mod reductions;
+
+use towpath_base::transfer::{Source, Step, Target};
+use towpath_engine::board::{Board, INLINE, Posted};
+
+use crate::operation::Operation;
+use crate::select::{Algorithm, Collective, Crowd, Selection, Size};
+
+/// The waiting loop of the process.
+pub trait Patience {
+    /// Returns when `ready` says true, which it does after the process with this local rank has written on the board.
+    fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool);
+}
+
+/// Which part of a board a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Lines: all messages are short.
+    Lines,
+    /// Areas too.
+    Areas,
+}
+
+/// Looks at a line before the waiting loop is asked, where ranks do not share cores: about 100 ns.
+const LOOKS: u32 = 64;
+/// Bytes of a round where ranks do not share cores: while one rank reads a chunk, others write the next.
+const CHUNK: usize = 16 << 10;
+
+/// Whether a call should go over a board, and what it needs of it. All ranks come to the same answer.
+pub fn need(operation: &Operation, selection: &Selection, size: usize, crowd: Crowd) -> Option<Need> {
+    let (collective, bytes, message) = sizes(operation, size)?;
+    let chosen = selection.choose(collective, Size::of(size, bytes).on_board(crowd));
+    let need = if message <= INLINE as i64 { Need::Lines } else { Need::Areas };
+    (chosen == Algorithm::Board).then_some(need)
+}
+
+/// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank; `None` where a board
+/// cannot be used.
+fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
+    let ranks = size as i64;
+    Some(match operation {
+        Operation::Barrier => (Collective::Barrier, 0, 0),
+        Operation::Bcast { data, .. } => (Collective::Bcast, data.bytes(), data.bytes()),
+        Operation::Gather(arguments) => {
+            let bytes = movement::block(arguments.send.as_ref(), arguments.receive.as_ref());
+            (Collective::Gather, bytes, bytes)
+        }
+        Operation::Scatter(arguments) => {
+            let bytes = movement::block(arguments.receive.as_ref(), arguments.send.as_ref());
+            (Collective::Scatter, bytes, bytes.saturating_mul(ranks))
+        }
+        Operation::Allgather(arguments) if arguments.receive.is_equal() => {
+            let bytes = arguments.receive.bytes(0);
+            (Collective::Allgather, bytes.saturating_mul(ranks), bytes)
+        }
+        Operation::Alltoall(arguments) if arguments.receive.is_equal() => {
+            let bytes = arguments.receive.bytes(0);
+            (Collective::Alltoall, bytes, bytes.saturating_mul(ranks))
+        }
+        Operation::Reduce { operand, .. } if operand.is_plain() => {
+            (Collective::Reduce, operand.bytes(), operand.bytes())
+        }
+        Operation::Allreduce { operand, .. } if operand.is_plain() => {
+            (Collective::Allreduce, operand.bytes(), operand.bytes())
+        }
+        Operation::ReduceScatter { operand, .. } if operand.is_plain() => {
+            (Collective::ReduceScatter, operand.bytes(), operand.bytes())
+        }
+        Operation::Scan { operand, .. } if operand.is_plain() => (Collective::Scan, operand.bytes(), operand.bytes()),
+        _ => return None,
+    })
+}
+
+/// Executes a call that [`need`] has sent to the board. False when another rank sent more than this one expects.
+///
+/// # Safety
+/// The memory that the operation names must be as the standard asks of the buffers of the call.
+///
+/// # Panics
+/// When the call cannot go over a board.
+pub unsafe fn execute(operation: &Operation, board: &mut Board, crowd: Crowd, patience: &mut dyn Patience) -> bool {
+    let mut session = Session { board, crowd, patience, truncated: false };
+    // SAFETY: promised by the caller.
+    unsafe {
+        match operation {
+            Operation::Barrier => session.barrier(),
+            Operation::Bcast { root, data } => session.bcast(*root, data),
+            Operation::Gather(arguments) => session.gather(arguments),
+            Operation::Scatter(arguments) => session.scatter(arguments),
+            Operation::Allgather(arguments) => session.allgather(arguments),
+            Operation::Alltoall(arguments) => session.alltoall(arguments),
+            Operation::Reduce { root, operand, receive } => session.reduce(*root, operand, *receive),
+            Operation::Allreduce { operand, receive } => session.allreduce(operand, *receive),
+            Operation::ReduceScatter { operand, counts, receive } => session.reduce_scatter(operand, counts, *receive),
+            Operation::Scan { operand, receive, exclusive } => session.scan(operand, *receive, *exclusive),
+            Operation::Gatherv(_) | Operation::Scatterv(_) => panic!("only the root knows the sizes of this call"),
+        }
+    }
+    !session.truncated
+}
+
+/// One call on a board.
+struct Session<'a> {
+    board: &'a mut Board,
+    crowd: Crowd,
+    patience: &'a mut dyn Patience,
+    /// Another rank sent more than this one expected.
+    truncated: bool,
+}
+
+impl Session<'_> {
+    /// Largest message of a round.
+    fn chunk(&self) -> usize {
+        match self.crowd {
+            Crowd::Fitting => CHUNK.min(self.board.largest()),
+            Crowd::Crowded => self.board.largest(),
+        }
+    }
+
+    /// Posts `length` bytes as soon as there is room for them.
+    #[inline]
+    fn post(&mut self, length: usize, fill: impl FnOnce(*mut u8)) {
+        if let Err(member) = self.board.has_room(length) {
+            self.wait_for_room(length, member);
+        }
+        self.board.post(length, fill);
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
+        // Who is the slowest may change meanwhile, so the loop is asked anew.
+        loop {
+            let local_rank = self.board.local_rank(slowest);
+            let board = &mut *self.board;
+            let mut found = Ok(());
+            self.patience.wait(local_rank, &mut || {
+                found = board.has_room(length);
+                found != Err(slowest)
+            });
+            match found {
+                Ok(()) => return,
+                Err(member) => slowest = member,
+            }
+        }
+    }
+
+    /// What a member posts in this round.
+    #[inline]
+    fn expect(&mut self, member: usize) -> Posted {
+        let looks = if self.crowd == Crowd::Crowded { 1 } else { LOOKS };
+        for _ in 0..looks {
+            if let Some(posted) = self.board.look(member) {
+                return posted;
+            }
+        }
+        self.expect_slowly(member)
+    }
+
+    #[cold]
+    fn expect_slowly(&mut self, member: usize) -> Posted {
+        let (board, mut found) = (&*self.board, None);
+        self.patience.wait(board.local_rank(member), &mut || {
+            found = board.look(member);
+            found.is_some()
+        });
+        found.expect("the waiting loop ends when the line is written")
+    }
+
+    /// The other members, beginning behind me so that not all look at the same one.
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (own, size) = (self.board.own(), self.board.size());
+        (1..size).map(move |step| (own + step) % size)
+    }
+}
+
+/// Cursors over the blocks of all ranks. A call of one round needs none beyond the round, and makes no list.
+struct Cursors<T> {
+    kept: Vec<T>,
+}
+
+impl<T> Cursors<T> {
+    fn new(rounds: usize, blocks: usize, make: impl FnMut(usize) -> T) -> Cursors<T> {
+        Cursors { kept: if rounds > 1 { (0..blocks).map(make).collect() } else { Vec::new() } }
+    }
+
+    fn with<R>(&mut self, block: usize, make: impl FnOnce(usize) -> T, using: impl FnOnce(&mut T) -> R) -> R {
+        match self.kept.get_mut(block) {
+            Some(cursor) => using(cursor),
+            None => using(&mut make(block)),
+        }
+    }
+}
+
+/// Writes the next `length` bytes of a source to `into`.
+///
+/// # Safety
+/// `into` must have room for them, and the memory behind the source must live.
+unsafe fn fill(source: &mut Source, into: *mut u8, length: usize) {
+    let mut done = 0;
+    while done < length {
+        // SAFETY: `length - done` bytes are left behind the pointer.
+        match unsafe { source.fill(into.add(done), length - done) } {
+            Step::Done(0) | Step::Pending => break,
+            Step::Done(step) => done += step,
+        }
+    }
+}
+
+/// Gives posted bytes to a target; false when it has no room for all.
+///
+/// # Safety
+/// The memory behind the target must live.
+unsafe fn drain(target: &mut Target, posted: Posted) -> bool {
+    let fits = posted.length <= target.length();
+    // SAFETY: what was posted stays readable during the round.
+    unsafe { target.drain(posted.pointer, posted.length) };
+    fits
+}

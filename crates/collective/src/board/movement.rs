@@ -1,0 +1,200 @@
+//! Calls that move data: barrier, broadcast, gather, scatter, allgather, alltoall.
+
+use towpath_engine::board::Posted;
+
+use super::{Cursors, Session, drain, fill};
+use crate::allgather::Allgather;
+use crate::alltoall::Alltoall;
+use crate::buffers::{Blocks, Buffer, Piece};
+use crate::gather::Gather;
+use crate::scatter::Scatter;
+
+/// Bytes of the block of one rank in a gather or scatter: my own part, or (in place at the root) one of all blocks.
+pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
+    match (own, all) {
+        (Some(own), _) => own.bytes(),
+        (None, Some(all)) => all.bytes(0),
+        (None, None) => 0,
+    }
+}
+
+/// Rounds for `bytes` bytes, and the bytes of each.
+fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
+    let bytes = bytes.max(0) as usize;
+    let number = bytes.div_ceil(chunk);
+    (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
+}
+
+impl Session<'_> {
+    /// Nobody leaves before everybody came.
+    pub(super) fn barrier(&mut self) {
+        self.post(0, |_| {});
+        for member in self.others() {
+            self.expect(member);
+        }
+        self.board.finish();
+    }
+
+    /// # Safety
+    /// As [`super::execute`], also below.
+    pub(super) unsafe fn bcast(&mut self, root: usize, data: &Buffer) {
+        let (_, lengths) = rounds(data.bytes(), self.chunk());
+        let piece = data.piece();
+        if self.board.own() == root {
+            // SAFETY: promised by the caller.
+            let mut source = unsafe { piece.source() };
+            for length in lengths {
+                // SAFETY: the board lends `length` bytes.
+                self.post(length, |into| unsafe { fill(&mut source, into, length) });
+                self.board.finish();
+            }
+        } else {
+            // SAFETY: promised by the caller.
+            let mut target = unsafe { piece.target() };
+            for _ in lengths {
+                let posted = self.expect(root);
+                // SAFETY: promised by the caller.
+                self.truncated |= unsafe { !drain(&mut target, posted) };
+                self.board.finish();
+            }
+        }
+    }
+
+    pub(super) unsafe fn gather(&mut self, arguments: &Gather) {
+        let bytes = block(arguments.send.as_ref(), arguments.receive.as_ref());
+        let (number, lengths) = rounds(bytes, self.chunk());
+        let (own, size) = (self.board.own(), self.board.size());
+        if own != arguments.root {
+            let Some(send) = &arguments.send else { return };
+            // SAFETY: promised by the caller.
+            let mut source = unsafe { send.piece().source() };
+            for length in lengths {
+                // SAFETY: the board lends `length` bytes.
+                self.post(length, |into| unsafe { fill(&mut source, into, length) });
+                self.board.finish();
+            }
+            return;
+        }
+        let Some(receive) = &arguments.receive else { return };
+        // SAFETY: promised by the caller.
+        let target = |member| unsafe { receive.piece(member).target() };
+        let mut targets = Cursors::new(number, size, target);
+        for _ in lengths {
+            for member in self.others() {
+                let posted = self.expect(member);
+                // SAFETY: promised by the caller.
+                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+            }
+            self.board.finish();
+        }
+        if let Some(send) = &arguments.send {
+            // SAFETY: promised by the caller.
+            unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
+        }
+    }
+
+    pub(super) unsafe fn scatter(&mut self, arguments: &Scatter) {
+        let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
+        let (own, size) = (self.board.own(), self.board.size());
+        let (number, lengths) = rounds(bytes, self.chunk_of_row());
+        if own != arguments.root {
+            let Some(receive) = &arguments.receive else { return };
+            // SAFETY: promised by the caller.
+            let mut target = unsafe { receive.piece().target() };
+            for length in lengths {
+                let posted = part(self.expect(arguments.root), own * length, length);
+                // SAFETY: promised by the caller.
+                self.truncated |= unsafe { !drain(&mut target, posted) };
+                self.board.finish();
+            }
+            return;
+        }
+        let Some(send) = &arguments.send else { return };
+        // SAFETY: promised by the caller.
+        let source = |member| unsafe { send.piece(member).source() };
+        let mut sources = Cursors::new(number, size, source);
+        for length in lengths {
+            self.post(size * length, |into| {
+                for member in (0..size).filter(|&member| member != own) {
+                    // SAFETY: the board lends `length` bytes for each member.
+                    sources.with(member, source, |source| unsafe { fill(source, into.add(member * length), length) });
+                }
+            });
+            self.board.finish();
+        }
+        if let Some(receive) = &arguments.receive {
+            // SAFETY: promised by the caller.
+            unsafe { Piece::copy(&send.piece(own), &receive.piece()) };
+        }
+    }
+
+    pub(super) unsafe fn allgather(&mut self, arguments: &Allgather) {
+        let (own, size) = (self.board.own(), self.board.size());
+        let receive = &arguments.receive;
+        let (number, lengths) = rounds(receive.bytes(0), self.chunk());
+        let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
+        // SAFETY: promised by the caller.
+        let mut source = unsafe { mine.source() };
+        // SAFETY: promised by the caller.
+        let target = |member| unsafe { receive.piece(member).target() };
+        let mut targets = Cursors::new(number, size, target);
+        for length in lengths {
+            // SAFETY: the board lends `length` bytes.
+            self.post(length, |into| unsafe { fill(&mut source, into, length) });
+            for member in self.others() {
+                let posted = self.expect(member);
+                // SAFETY: promised by the caller.
+                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+            }
+            self.board.finish();
+        }
+        if arguments.send.is_some() {
+            // SAFETY: promised by the caller.
+            unsafe { Piece::copy(&mine, &receive.piece(own)) };
+        }
+    }
+
+    /// In place, the bytes of a round are all posted before any of them is overwritten.
+    pub(super) unsafe fn alltoall(&mut self, arguments: &Alltoall) {
+        let (own, size) = (self.board.own(), self.board.size());
+        let receive = &arguments.receive;
+        let send = arguments.send.as_ref().unwrap_or(receive);
+        let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_row());
+        // SAFETY: promised by the caller.
+        let source = |member| unsafe { send.piece(member).source() };
+        // SAFETY: promised by the caller.
+        let target = |member| unsafe { receive.piece(member).target() };
+        let mut sources = Cursors::new(number, size, source);
+        let mut targets = Cursors::new(number, size, target);
+        for length in lengths {
+            self.post(size * length, |into| {
+                for member in (0..size).filter(|&member| member != own) {
+                    // SAFETY: the board lends `length` bytes for each member.
+                    sources.with(member, source, |source| unsafe { fill(source, into.add(member * length), length) });
+                }
+            });
+            for member in self.others() {
+                let posted = part(self.expect(member), own * length, length);
+                // SAFETY: promised by the caller.
+                self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
+            }
+            self.board.finish();
+        }
+        if arguments.send.is_some() {
+            // SAFETY: promised by the caller.
+            unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
+        }
+    }
+
+    /// Largest block where a message has one for every rank.
+    fn chunk_of_row(&self) -> usize {
+        (self.chunk() / self.board.size()).max(1)
+    }
+}
+
+/// The `length` bytes from `first` on of a message, as far as it goes: the ranks may disagree about sizes.
+fn part(posted: Posted, first: usize, length: usize) -> Posted {
+    let first = first.min(posted.length);
+    // SAFETY: inside the message.
+    Posted { pointer: unsafe { posted.pointer.add(first) }, length: length.min(posted.length - first) }
+}

@@ -1,0 +1,196 @@
+//! Calls that combine data: reduce, allreduce, reduce-scatter, scan.
+//!
+//! Every rank posts its vector; whoever needs a result folds the vectors from the highest rank down, so that each call
+//! associates in one way whoever computes it and whatever the chunks are: `v0 op (v1 op (v2 ...))`.
+
+use std::ops::Range;
+
+use super::Session;
+use crate::halving::{Operand, even_parts};
+use crate::select::Crowd;
+
+/// Bytes of all vectors together up to which every rank computes the result of an allreduce for itself.
+const EVERYBODY: usize = 16 << 10;
+
+impl Session<'_> {
+    /// The elements of each round.
+    fn rounds_of(&self, operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
+        let most = (self.chunk() / operand.element.size.max(1) as usize).max(1) as i64;
+        let count = operand.count;
+        (0..count.max(0)).step_by(most as usize).map(move |first| first..count.min(first + most))
+    }
+
+    /// Posts elements of a row.
+    unsafe fn post_elements(&mut self, operand: &Operand, row: *const u8, range: &Range<i64>) {
+        let size = operand.element.size;
+        let (first, length) = ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
+        // SAFETY: the row has these elements, and the board lends as many bytes.
+        self.post(length, |into| unsafe { std::ptr::copy_nonoverlapping(row.add(first), into, length) });
+    }
+
+    /// The elements `range`, counted in what is posted in this round, of the vectors of `members`, folded to `into`.
+    /// `own` is where mine are, unless I have posted them.
+    unsafe fn fold(
+        &mut self,
+        operand: &Operand,
+        members: Range<usize>,
+        range: &Range<i64>,
+        own: Option<*const u8>,
+        into: *mut u8,
+    ) {
+        let (size, count) = (operand.element.size, range.end - range.start);
+        let (first, bytes) = ((range.start * size) as usize, (count * size) as usize);
+        let last = members.end - 1;
+        for member in members.rev() {
+            let vector = match own {
+                Some(own) if member == self.board.own() => own,
+                _ => {
+                    let posted = self.expect(member);
+                    if posted.length < first + bytes {
+                        self.truncated = true;
+                        continue;
+                    }
+                    // SAFETY: inside the message.
+                    unsafe { posted.pointer.add(first) }
+                }
+            };
+            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector only where it is the
+            // same (in place on the highest rank).
+            unsafe {
+                if member == last {
+                    std::ptr::copy(vector, into, bytes);
+                } else {
+                    operand.reducer.apply(vector, into, count);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`super::execute`], also below.
+    pub(super) unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
+        let size = self.board.size();
+        for range in self.rounds_of(operand) {
+            let all = 0..range.end - range.start;
+            // SAFETY: promised by the caller.
+            unsafe {
+                if self.board.own() != root {
+                    self.post_elements(operand, operand.send.unwrap_or(receive), &range);
+                } else {
+                    let own = operand.send.map(|send| operand.element.at(send, range.start).cast_const());
+                    if own.is_none() {
+                        self.post_elements(operand, receive, &range);
+                    }
+                    self.fold(operand, 0..size, &all, own, operand.element.at(receive, range.start));
+                }
+            }
+            self.board.finish();
+        }
+    }
+
+    pub(super) unsafe fn allreduce(&mut self, operand: &Operand, receive: *mut u8) {
+        let size = self.board.size();
+        let row = operand.send.unwrap_or(receive);
+        let everybody = operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
+        for range in self.rounds_of(operand) {
+            let all = 0..range.end - range.start;
+            // SAFETY: promised by the caller.
+            unsafe {
+                self.post_elements(operand, row, &range);
+                let into = operand.element.at(receive, range.start);
+                if everybody {
+                    self.fold(operand, 0..size, &all, None, into);
+                    self.board.finish();
+                } else if self.crowd == Crowd::Crowded {
+                    self.let_one_fold(operand, &all, into);
+                } else {
+                    self.fold_in_stripes(operand, all.end, into);
+                }
+            }
+        }
+    }
+
+    /// Whoever first sees that all vectors are there computes the result, which needs no further switch of processes.
+    unsafe fn let_one_fold(&mut self, operand: &Operand, range: &Range<i64>, into: *mut u8) {
+        for member in self.others() {
+            self.expect(member);
+        }
+        if self.board.claim() {
+            // SAFETY: promised by the caller.
+            unsafe {
+                self.fold(operand, 0..self.board.size(), range, None, into);
+                self.board.finish();
+                self.post_elements(operand, into, range);
+            }
+        } else {
+            let claimant = self.board.claimant().expect("a claim is refused when another member has it");
+            self.board.finish();
+            let posted = self.expect(claimant);
+            let bytes = ((range.end - range.start) * operand.element.size) as usize;
+            // SAFETY: the message has so many bytes or fewer, and `into` has room for all elements.
+            unsafe { std::ptr::copy_nonoverlapping(posted.pointer, into, bytes.min(posted.length)) };
+        }
+        self.board.finish();
+    }
+
+    /// Every rank computes its part of the result and reads the parts of the others.
+    unsafe fn fold_in_stripes(&mut self, operand: &Operand, count: i64, into: *mut u8) {
+        let (own, size) = (self.board.own(), self.board.size());
+        let starts = even_parts(count, size);
+        let part = |member: usize| starts[member]..starts[member + 1];
+        let place = |member: usize| operand.element.at(into, starts[member]);
+        // SAFETY: promised by the caller.
+        unsafe {
+            if !part(own).is_empty() {
+                self.fold(operand, 0..size, &part(own), None, place(own));
+            }
+            // The vectors of this round are read by all until each has finished it: no byte of `into` lies on the board.
+            self.board.finish();
+            self.post_elements(operand, into, &part(own));
+        }
+        for member in self.others() {
+            let posted = self.expect(member);
+            let range = part(member);
+            let bytes = ((range.end - range.start) * operand.element.size) as usize;
+            // SAFETY: as many bytes as the part has, or fewer.
+            unsafe { std::ptr::copy_nonoverlapping(posted.pointer, place(member), bytes.min(posted.length)) };
+        }
+        self.board.finish();
+    }
+
+    pub(super) unsafe fn reduce_scatter(&mut self, operand: &Operand, counts: &[i64], receive: *mut u8) {
+        let (own, size) = (self.board.own(), self.board.size());
+        let row = operand.send.unwrap_or(receive);
+        let first: i64 = counts[..own].iter().sum();
+        let mine = first..first + counts[own];
+        for range in self.rounds_of(operand) {
+            let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
+            // SAFETY: promised by the caller. In place, my block comes to lie where elements were that are posted
+            // already: block `own` begins `first` elements further down.
+            unsafe {
+                self.post_elements(operand, row, &range);
+                if begin < end {
+                    let part = begin - range.start..end - range.start;
+                    self.fold(operand, 0..size, &part, None, operand.element.at(receive, begin - first));
+                }
+            }
+            self.board.finish();
+        }
+    }
+
+    pub(super) unsafe fn scan(&mut self, operand: &Operand, receive: *mut u8, exclusive: bool) {
+        let end = self.board.own() + usize::from(!exclusive);
+        let row = operand.send.unwrap_or(receive);
+        for range in self.rounds_of(operand) {
+            // SAFETY: promised by the caller.
+            unsafe {
+                self.post_elements(operand, row, &range);
+                if end > 0 {
+                    let all = 0..range.end - range.start;
+                    self.fold(operand, 0..end, &all, None, operand.element.at(receive, range.start));
+                }
+            }
+            self.board.finish();
+        }
+    }
+}

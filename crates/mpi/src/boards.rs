@@ -1,0 +1,140 @@
+//! The board of a communicator: made when its first blocking collective can use one, and how a call waits on it.
+//!
+//! Member 0 makes the board and tells the others its place by a broadcast of messages. All members take these steps in
+//! the same calls, because all come to the same answers.
+
+use towpath_base::control::{ANY_LINE, ControlPage};
+use towpath_base::ids::Plane;
+use towpath_base::sync::Ordering;
+use towpath_collective::board::{self, Need, Patience};
+use towpath_collective::select::Crowd;
+use towpath_collective::{Operation, Selection};
+use towpath_engine::board::Board;
+
+use crate::comm::{Comm, Form};
+use crate::constants::ERR_TRUNCATE;
+use crate::error::{Error, Result};
+use crate::internal::broadcast;
+use crate::lane::Lane;
+use crate::world;
+
+/// What a communicator knows of its board.
+#[derive(Debug, Default)]
+pub(crate) enum Place {
+    /// No call has asked for it.
+    #[default]
+    Unknown,
+    /// There is none: no memory, or members on several hosts.
+    Missing,
+    /// Made.
+    Made {
+        board: Board,
+        crowd: Crowd,
+        /// Whether long messages can be posted; `None` until one was to be.
+        areas: Option<bool>,
+    },
+}
+
+/// Whether a communicator has a board.
+pub(crate) fn has_one(comm: &Comm) -> bool {
+    matches!(*comm.board.lock().unwrap(), Place::Made { .. })
+}
+
+/// Executes a call over the board of its communicator; `None` when it must be done by messages.
+///
+/// # Safety
+/// The memory that the operation names must be as the standard asks.
+pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
+    let size = comm.group.peers.len();
+    if size == 1 {
+        return None;
+    }
+    let mut place = comm.board.lock().unwrap();
+    if let Place::Unknown = *place {
+        // Crowded or not, the call would use a board.
+        board::need(operation, selection, size, Crowd::Fitting)?;
+        match establish(comm) {
+            Ok(made) => *place = made,
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    let Place::Made { board, crowd, areas } = &mut *place else { return None };
+    if board::need(operation, selection, size, *crowd)? == Need::Areas {
+        if areas.is_none() {
+            match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
+                Ok(provided) => *areas = Some(provided != 0),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        if *areas == Some(false) {
+            return None;
+        }
+    }
+    let mut patience = match Waiting::new() {
+        Ok(waiting) => waiting,
+        Err(error) => return Some(Err(error)),
+    };
+    // SAFETY: promised by the caller.
+    let complete = unsafe { board::execute(operation, board, *crowd, &mut patience) };
+    Some(if complete { Ok(()) } else { Err(truncated()) })
+}
+
+#[cold]
+fn truncated() -> Error {
+    let failure = towpath_collective::Failure::Truncated;
+    Error::new(ERR_TRUNCATE, failure.to_string())
+}
+
+/// The number that member 0 says.
+fn agree(comm: &Comm, said: u64) -> Result<u64> {
+    let mut words = [said];
+    broadcast(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking), 0, &mut words)?;
+    Ok(words[0])
+}
+
+#[cold]
+fn establish(comm: &Comm) -> Result<Place> {
+    let world = world::world()?;
+    let peers = &comm.group.peers;
+    let head = world.segment.head();
+    let crowded = head.local_ranks.load(Ordering::Relaxed) > head.allowed_cores.load(Ordering::Relaxed);
+    let mut said = 0;
+    if comm.rank == 0
+        && let Some(place) = world.lane.with(|state| state.engine.wire_mut().make_board(peers))
+    {
+        said = (place as u64) << 2 | u64::from(crowded) << 1 | 1;
+    }
+    let said = agree(comm, said)?;
+    if said == 0 {
+        return Ok(Place::Missing);
+    }
+    let crowd = if said & 2 == 0 { Crowd::Fitting } else { Crowd::Crowded };
+    let board = world.lane.with(|state| state.engine.wire().join_board((said >> 2) as usize, peers, comm.rank));
+    Ok(Place::Made { board, crowd, areas: None })
+}
+
+/// Waiting for a line in the lane's loop.
+struct Waiting {
+    lane: &'static Lane,
+    page: &'static ControlPage,
+}
+
+impl Waiting {
+    fn new() -> Result<Waiting> {
+        let world = world::world()?;
+        Ok(Waiting { lane: &world.lane, page: world.segment.own_control() })
+    }
+}
+
+impl Patience for Waiting {
+    fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool) {
+        let page = self.page;
+        self.lane.wait_for_line(
+            |alone| {
+                let line = if alone { local_rank } else { ANY_LINE };
+                page.waits_for_line.store(line, Ordering::Relaxed);
+            },
+            ready,
+        );
+    }
+}

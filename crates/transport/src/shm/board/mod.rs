@@ -1,0 +1,294 @@
+//! Boards: memory in which all members of a team on one host read what each of them writes.
+//!
+//! A board is used in rounds that all members count alike. In a round a member may post one message for all others on
+//! its line (short ones lie in the line itself, others in the member's area), look at the lines of others, and go on to
+//! the next round. Each word has one writer; only a claim is contended. After Graham and Shipman 2008 ("MPI support for
+//! multi-core architectures: optimized shared memory collectives") and MPICH's release and gather flags, but flat:
+//! with more ranks than cores every step of a tree costs a switch of processes.
+//!
+//! Invariants: a line and its bytes are written again only when all members have finished the round in which they were
+//! written (`done`); a reader uses nothing that lies outside the board, whatever a line says.
+
+mod maker;
+mod rounds;
+
+use towpath_base::control::{ANY_LINE, PAGE};
+use towpath_base::sync::{MappedLongWords, Ordering};
+use towpath_machine::memory::check_headroom;
+use towpath_machine::wait;
+
+use super::layout::LINE;
+use super::segment::Segment;
+
+use maker::{Leaving, Left};
+pub(super) use maker::Maker;
+pub(super) use rounds::Rounds;
+
+/// Bytes of a message that fits into its line.
+pub const INLINE: usize = 48;
+/// Where a line keeps its parts: the word that is one more than the round, length and place, bytes.
+const DESCRIPTION_AT: usize = 8;
+const INLINE_AT: usize = 16;
+/// Bytes of areas that one board may have in all: half of a usual last-level cache.
+const AREAS: usize = 8 << 20;
+
+/// The shape of a board, the same on all members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    members: usize,
+    /// Rounds whose lines are kept, a power of two.
+    depth: usize,
+    /// Bytes of a member's area, a power of two.
+    area: usize,
+}
+
+impl Shape {
+    /// The shape for a team of so many members.
+    pub fn new(members: usize) -> Shape {
+        let depth = match members {
+            0..=64 => 64,
+            65..=256 => 16,
+            _ => 8,
+        };
+        let even = (AREAS / members.max(1)).max(PAGE);
+        let area = (1 << even.ilog2()).min(256 << 10);
+        Shape { members, depth, area }
+    }
+
+    /// Largest message of a round.
+    pub fn largest(&self) -> usize {
+        self.area / 2
+    }
+
+    fn claims_at(&self) -> usize {
+        self.members * LINE
+    }
+
+    fn lines_at(&self) -> usize {
+        self.claims_at() + (self.depth * 8).next_multiple_of(LINE)
+    }
+
+    /// Bytes of the lines and counters, in whole pages.
+    pub fn head_bytes(&self) -> usize {
+        (self.lines_at() + self.depth * self.members * LINE).next_multiple_of(PAGE)
+    }
+
+    /// Bytes of the whole board.
+    pub fn bytes(&self) -> usize {
+        self.head_bytes() + self.members * self.area
+    }
+}
+
+/// What was posted on a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Posted {
+    /// First byte; aligned for every type.
+    pub pointer: *const u8,
+    /// How many.
+    pub length: usize,
+}
+
+/// A board as one member has it.
+#[derive(Debug)]
+pub struct Board {
+    segment: Segment,
+    offset: usize,
+    shape: Shape,
+    /// Local ranks of the members.
+    members: Box<[u32]>,
+    rounds: Rounds<MappedLongWords>,
+    first_line: *mut u8,
+    first_area: *mut u8,
+    /// Bytes that I have ever taken out of my area, gaps at its end included.
+    taken: u64,
+    /// Value of `taken` at the beginning of each of the last rounds.
+    starts: Box<[u64]>,
+    /// Where to say that I left; `None` where another member made the board.
+    left: Option<Left>,
+}
+
+// SAFETY: the pointers lead into the segment, which the board holds.
+unsafe impl Send for Board {}
+
+impl Board {
+    /// The board at `offset` of the segment, as member `own` of the members with these local ranks.
+    pub(crate) fn new(segment: &Segment, offset: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
+        let shape = Shape::new(members.len());
+        let at = |place: usize| segment.at(offset + place);
+        // SAFETY: the words lie inside the board, whose maker has provided and cleared its head.
+        let words = |place: usize, stride: usize| unsafe { MappedLongWords::new(at(place), stride) };
+        let done = words(0, LINE / 8);
+        let lines = words(shape.lines_at(), LINE / 8);
+        Board {
+            offset,
+            shape,
+            rounds: Rounds::new(members.len(), own, shape.depth, done, words(shape.claims_at(), 1), lines),
+            first_line: at(shape.lines_at()),
+            first_area: at(shape.head_bytes()),
+            segment: segment.clone(),
+            members,
+            taken: 0,
+            starts: vec![0; shape.depth].into(),
+            left,
+        }
+    }
+
+    /// Provides the areas of all members, for messages that do not fit into their lines; false where there are no
+    /// pages. For the maker; the others must learn the outcome from it.
+    pub fn provide_areas(&self) -> bool {
+        let (first, bytes) = (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
+        check_headroom(bytes as u64).is_ok() && self.segment.populate(first, bytes).is_ok()
+    }
+
+    /// How many members.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// My number among them.
+    #[inline]
+    pub fn own(&self) -> usize {
+        self.rounds.own
+    }
+
+    /// Largest message of a round.
+    #[inline]
+    pub fn largest(&self) -> usize {
+        self.shape.largest()
+    }
+
+    /// Local rank of a member, for whoever waits for its line.
+    pub fn local_rank(&self, member: usize) -> u32 {
+        self.members[member]
+    }
+
+    /// Whether a message of `length` bytes can be posted in this round; else the member that must first go on.
+    ///
+    /// # Panics
+    /// When the message is longer than [`Board::largest`].
+    #[inline]
+    pub fn has_room(&mut self, length: usize) -> Result<(), usize> {
+        self.rounds.line_is_free()?;
+        if length > INLINE { self.area_has_room(length) } else { Ok(()) }
+    }
+
+    fn area_has_room(&mut self, length: usize) -> Result<(), usize> {
+        assert!(length <= self.largest(), "a message of {length} bytes does not fit on the board");
+        let (_, end) = self.span(length);
+        let oldest = end.saturating_sub(self.shape.area as u64);
+        // Bytes of rounds that began at or behind `oldest` may stay; all earlier ones must be finished.
+        let mut round = self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
+        while round < self.rounds.round && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest {
+            round += 1;
+        }
+        self.rounds.all_have_finished(round)
+    }
+
+    /// Begin and end of the next `length` bytes of my area, counted like `taken`: they never cross its end.
+    fn span(&self, length: usize) -> (u64, u64) {
+        let area = self.shape.area as u64;
+        let bytes = length.next_multiple_of(LINE) as u64;
+        let inside = self.taken & (area - 1);
+        let begin = if inside + bytes > area { self.taken + area - inside } else { self.taken };
+        (begin, begin + bytes)
+    }
+
+    /// Posts `length` bytes, which `fill` writes, to all members. At most once in a round, after
+    /// [`Board::has_room`] said so.
+    #[inline]
+    pub fn post(&mut self, length: usize, fill: impl FnOnce(*mut u8)) {
+        // SAFETY: the line is inside the board, and nobody reads it before the commit below.
+        let line = unsafe { self.first_line.add(self.rounds.line(self.rounds.own) * LINE) };
+        let mut place = 0;
+        if length <= INLINE {
+            // SAFETY: the line has so many bytes behind its words.
+            fill(unsafe { line.add(INLINE_AT) });
+        } else {
+            let (begin, end) = self.span(length);
+            place = begin & (self.shape.area as u64 - 1);
+            self.taken = end;
+            // SAFETY: `span` stays inside the area, which nobody reads any more (`has_room`).
+            fill(unsafe { self.area(self.rounds.own).add(place as usize) });
+        }
+        let description = (place << 32) | length as u64;
+        // SAFETY: inside the line; readers look at it behind the word that the commit writes.
+        unsafe { line.add(DESCRIPTION_AT).cast::<u64>().write(description) };
+        self.rounds.commit();
+        self.wake();
+    }
+
+    fn area(&self, member: usize) -> *mut u8 {
+        // SAFETY: inside the board.
+        unsafe { self.first_area.add(member * self.shape.area) }
+    }
+
+    /// What a member posted in this round.
+    #[inline]
+    pub fn look(&self, member: usize) -> Option<Posted> {
+        if !self.rounds.is_written(member) {
+            return None;
+        }
+        // SAFETY: the line is inside the board; its writer has finished it and keeps it while we are in this round.
+        let (description, inline) = unsafe {
+            let line = self.first_line.add(self.rounds.line(member) * LINE);
+            (line.add(DESCRIPTION_AT).cast::<u64>().read(), line.add(INLINE_AT))
+        };
+        let (place, length) = ((description >> 32) as usize, description as u32 as usize);
+        if length <= INLINE {
+            return Some(Posted { pointer: inline, length });
+        }
+        assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
+        // SAFETY: inside the area of that member.
+        Some(Posted { pointer: unsafe { self.area(member).add(place) }, length })
+    }
+
+    /// Tries to be the one member that does the common work of this round.
+    pub fn claim(&self) -> bool {
+        self.rounds.claim()
+    }
+
+    /// The member that does the common work of this round, if one has claimed it.
+    pub fn claimant(&self) -> Option<usize> {
+        self.rounds.claimant()
+    }
+
+    /// Goes on to the next round: what was seen in this one is gone.
+    #[inline]
+    pub fn finish(&mut self) {
+        self.rounds.finish();
+        let slot = self.rounds.slot();
+        self.starts[slot] = self.taken;
+        self.wake();
+    }
+
+    /// Wakes those that wait for a line of mine.
+    #[inline]
+    fn wake(&self) {
+        if wait::somebody_sleeps(self.segment.head()) {
+            self.wake_slowly();
+        }
+    }
+
+    #[cold]
+    fn wake_slowly(&self) {
+        let own = self.members[self.rounds.own];
+        for &member in self.members.iter().filter(|&&member| member != own) {
+            let page = self.segment.control(member as usize);
+            if page.sleep.load(Ordering::Relaxed) != 0 {
+                let awaited = page.waits_for_line.load(Ordering::Relaxed);
+                if awaited == own || awaited == ANY_LINE {
+                    wait::wake(page);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        if let Some(left) = &self.left {
+            left.lock().unwrap().push(Leaving { offset: self.offset, shape: self.shape, rounds: self.rounds.round });
+        }
+    }
+}
