@@ -9,8 +9,9 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use towpath_base::sync::{AtomicUsize, Words};
+use towpath_base::sync::{AtomicUsize, LongWords, Words};
 
+use super::board::Rounds;
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
 
@@ -196,4 +197,96 @@ fn a_marker_keeps_the_order_between_slot_and_ring() {
         assert_eq!(seen, [MARKER, 1]);
     });
     overtaken.assert("a ring that is filled when the marker is read");
+}
+
+/// 64-bit words of a board as the checker's atomics.
+#[derive(Clone)]
+struct LongFlags(Arc<Vec<loom::sync::atomic::AtomicU64>>);
+
+impl LongFlags {
+    fn new(count: usize) -> LongFlags {
+        LongFlags(Arc::new((0..count).map(|_| loom::sync::atomic::AtomicU64::new(0)).collect()))
+    }
+}
+
+impl LongWords for LongFlags {
+    fn load_acquire(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Acquire)
+    }
+    fn store_release(&self, index: usize, value: u64) {
+        self.0[index].store(value, Ordering::Release);
+    }
+    fn replace(&self, index: usize, old: u64, new: u64) -> bool {
+        self.0[index].compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// Two members of a board whose lines are kept for two rounds.
+fn board() -> [Rounds<LongFlags>; 2] {
+    let (done, claims, lines) = (LongFlags::new(2), LongFlags::new(2), LongFlags::new(4));
+    [0, 1].map(|own| Rounds::new(2, own, 2, done.clone(), claims.clone(), lines.clone()))
+}
+
+#[test]
+fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
+    let (refused, waited) = (Reached::default(), Reached::default());
+    let (full, empty) = (refused.clone(), waited.clone());
+    model(move || {
+        let ([mut writer, mut reader], payload) = (board(), Payload::new(2));
+        let (into, full) = (payload.clone(), full.clone());
+        let writing = thread::spawn(move || {
+            for round in 0..3 {
+                while writer.line_is_free().is_err() {
+                    full.mark();
+                    thread::yield_now();
+                }
+                into.write(round % 2, round as u32 + 1);
+                writer.commit();
+                writer.finish();
+            }
+        });
+        for round in 0..3 {
+            while !reader.is_written(0) {
+                empty.mark();
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(round % 2), round as u32 + 1);
+            reader.finish();
+        }
+        writing.join().unwrap();
+    });
+    refused.assert("a line that is not free");
+    waited.assert("a line that is not written");
+}
+
+#[test]
+fn one_member_of_a_board_does_the_common_work() {
+    let (won, lost) = (Reached::default(), Reached::default());
+    let (first, second) = (won.clone(), lost.clone());
+    model(move || {
+        let ([one, mut other], result) = (board(), Payload::new(1));
+        let work = |member: &mut Rounds<LongFlags>, own: usize, result: &Payload| {
+            if member.claim() {
+                result.write(0, own as u32 + 7);
+                member.finish();
+                member.commit();
+                own
+            } else {
+                let claimant = member.claimant().expect("refused, so claimed");
+                member.finish();
+                while !member.is_written(claimant) {
+                    thread::yield_now();
+                }
+                assert_eq!(result.read(0), claimant as u32 + 7);
+                claimant
+            }
+        };
+        let (mut one, shared) = (one, result.clone());
+        let working = thread::spawn(move || work(&mut one, 0, &shared));
+        let by_other = work(&mut other, 1, &result);
+        assert_eq!(working.join().unwrap(), by_other);
+        if by_other == 0 { first.mark() } else { second.mark() }
+    });
+    won.assert("the first member claims");
+    lost.assert("the second member claims");
 }

@@ -1,0 +1,154 @@
+//! Boards of ranks that run at the same time, each in its own thread with its own mapping, and that sleep while they
+//! wait: every round shows every rank what the others posted in it, no wake-up is missed, memory comes back.
+
+#[allow(dead_code)]
+mod machine;
+
+use std::sync::Barrier;
+
+use machine::{Traffic, wires};
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::{AtomicUsize, Ordering};
+use towpath_machine::wait::Waiter;
+use towpath_transport::Wires;
+use towpath_transport::shm::board::{Board, Posted};
+use towpath_transport::shm::{Segment, Settings};
+
+const ROUNDS: u64 = 3000;
+
+/// What a rank posts in a round: nothing, or so many bytes. Every rank can compute it for every other.
+fn length(rank: usize, round: u64, largest: usize) -> Option<usize> {
+    let mut random = Traffic::new(rank as u64 * 1_000_003 + round + 1);
+    match random.below(20) {
+        0..4 => None,
+        4..12 => Some(random.below(60)),
+        12..19 => Some(random.below(2000)),
+        _ => Some(random.below(largest + 1)),
+    }
+}
+
+fn pattern(rank: usize, round: u64, index: usize) -> u8 {
+    (rank as u64 * 37 + round * 11 + index as u64) as u8
+}
+
+fn check(posted: Posted, rank: usize, round: u64) {
+    // SAFETY: posted bytes stay readable until this rank finishes the round.
+    let bytes = unsafe { std::slice::from_raw_parts(posted.pointer, posted.length) };
+    assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)), "rank {rank} round {round}");
+}
+
+/// Waits as the library does: announces whose line it waits for, then idles until `ready`.
+fn wait<R>(segment: &Segment, waiter: &mut Waiter, awaited: u32, mut ready: impl FnMut() -> Option<R>) -> R {
+    segment.own_control().waits_for_line.store(awaited, Ordering::Relaxed);
+    waiter.reset();
+    loop {
+        if let Some(result) = ready() {
+            return result;
+        }
+        let mut found = None;
+        waiter.idle(segment.sources(), || {
+            found = ready();
+            found.is_some()
+        });
+        if let Some(result) = found {
+            return result;
+        }
+    }
+}
+
+fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &mut Traffic) {
+    let (own, size, largest) = (board.own(), board.size(), board.largest());
+    for round in 0..ROUNDS {
+        if let Some(length) = length(own, round, largest) {
+            while let Err(slowest) = board.has_room(length) {
+                let awaited = board.local_rank(slowest);
+                wait(segment, waiter, awaited, || (board.has_room(length) != Err(slowest)).then_some(()));
+            }
+            board.post(length, |into| {
+                // SAFETY: the board lends `length` bytes.
+                (0..length).for_each(|at| unsafe { into.add(at).write(pattern(own, round, at)) });
+            });
+        }
+        // A rank that reads nothing runs ahead, as the leaves of a gather do.
+        if random.below(3) > 0 {
+            for member in (0..size).filter(|&member| member != own) {
+                if let Some(length) = length(member, round, largest) {
+                    let posted = wait(segment, waiter, board.local_rank(member), || board.look(member));
+                    assert_eq!(posted.length, length);
+                    check(posted, member, round);
+                }
+            }
+        }
+        board.finish();
+    }
+}
+
+fn many_rounds(ranks: usize, cores: usize) {
+    let place = AtomicUsize::new(0);
+    let together = Barrier::new(ranks);
+    let team: Vec<PeerIndex> = (0..ranks as u32).map(PeerIndex).collect();
+    let run = |own: usize, mut wires: Wires| {
+        let segment = wires.segment().clone();
+        let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
+        for turn in 0..3 {
+            if own == 0 {
+                place.store(wires.make_board(&team).expect("memory for a board"), Ordering::SeqCst);
+            }
+            together.wait();
+            let mut board = wires.join_board(place.load(Ordering::SeqCst), &team, own);
+            if own == 0 {
+                assert!(board.provide_areas());
+            }
+            together.wait();
+            run_rank(&mut board, &segment, &mut waiter, &mut Traffic::new(own as u64 + 17 * turn));
+        }
+        waiter.sleeps()
+    };
+    let sleeps: u64 = std::thread::scope(|scope| {
+        let all = wires(ranks, Settings::default()).into_iter().enumerate();
+        let ranks: Vec<_> = all.map(|(own, wires)| scope.spawn(move || run(own, wires))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).sum()
+    });
+    assert!(cores >= ranks || sleeps > 0, "with fewer cores than ranks some rank must have slept");
+}
+
+#[test]
+fn two_ranks_on_two_cores() {
+    many_rounds(2, 2);
+}
+
+#[test]
+fn five_ranks_that_sleep() {
+    many_rounds(5, 1);
+}
+
+/// The memory of a board is used again when all members have finished its last round, and not before.
+#[test]
+fn memory_of_a_board_comes_back_when_all_have_finished() {
+    let mut all = wires(2, Settings::default());
+    let team = [PeerIndex(0), PeerIndex(1)];
+    let mut places = Vec::new();
+    for _ in 0..200 {
+        let place = all[0].make_board(&team).expect("boards that were left are used again");
+        let mut boards = [0, 1].map(|own| all[own].join_board(place, &team, own));
+        boards.iter_mut().for_each(Board::finish);
+        places.push(place);
+    }
+    places.sort_unstable();
+    places.dedup();
+    assert!(places.len() < 3, "{} places for boards of which one lives at a time", places.len());
+
+    let place = all[0].make_board(&team).unwrap();
+    let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
+    maker.post(3, |into| {
+        // SAFETY: the board lends three bytes.
+        unsafe { into.copy_from(b"abc".as_ptr(), 3) }
+    });
+    maker.finish();
+    drop(maker);
+    assert_ne!(all[0].make_board(&team), Some(place), "the reader has not finished");
+    assert_eq!(reader.look(0).map(|posted| posted.length), Some(3));
+    reader.finish();
+    let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team)).collect();
+    assert!(again.contains(&place), "everybody has finished");
+}
