@@ -335,7 +335,9 @@ mod tests {
     #[test]
     fn wrong_names_are_sentences() {
         assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are barrier, bcast"));
-        assert!(Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, board, chain, scatter_allgather"));
+        assert!(
+            Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, board, chain, scatter_allgather")
+        );
         assert!(Selection::parse("").unwrap().forced.is_empty());
     }
 }

@@ -28,7 +28,7 @@ pub(crate) enum Place {
     Missing,
     /// Made.
     Made {
-        board: Board,
+        board: Box<Board>,
         crowd: Crowd,
         /// Whether long messages can be posted; `None` until one was to be.
         areas: Option<bool>,
@@ -110,7 +110,7 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let crowd = if said & 2 == 0 { Crowd::Fitting } else { Crowd::Crowded };
     let board = world.lane.with(|state| state.engine.wire().join_board((said >> 2) as usize, peers, comm.rank));
-    Ok(Place::Made { board, crowd, areas: None })
+    Ok(Place::Made { board: Box::new(board), crowd, areas: None })
 }
 
 /// Waiting for a line in the lane's loop.

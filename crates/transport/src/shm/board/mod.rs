@@ -20,8 +20,8 @@ use towpath_machine::wait;
 use super::layout::LINE;
 use super::segment::Segment;
 
-use maker::{Leaving, Left};
 pub(super) use maker::Maker;
+use maker::{Leaving, Left};
 pub(super) use rounds::Rounds;
 
 /// Bytes of a message that fits into its line.
