@@ -110,6 +110,11 @@ pub const fn behind_control_pages(local_ranks: usize) -> usize {
     PAGE * (1 + local_ranks)
 }
 
+/// Bytes of the table of header slots that the transport lays out behind the control pages: a line per ordered pair.
+pub const fn slot_table_bytes(local_ranks: usize) -> usize {
+    64 * local_ranks * local_ranks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

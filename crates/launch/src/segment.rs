@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use towpath_base::config;
 use towpath_base::control::{self, ControlPage, MAGIC, SegmentHead};
 use towpath_base::sync::Ordering;
-use towpath_machine::memory::{Mapping, Shortage, Way, create_file_some_way};
+use towpath_machine::memory::{Mapping, Shortage, Way, check_headroom, create_file_some_way};
 
 use crate::error::Error;
 
@@ -76,10 +76,18 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
     Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
 }
 
-/// Provides the pages (where memory is missing, that is an error now and not a signal later) and fills in the head.
+/// Most ranks for which the maker provides the header slots too. Beyond, that would be much memory for programs that may
+/// not even use it: there each rank provides its own.
+const SLOTS_PROVIDED: usize = 512;
+
+/// Provides the pages (where memory is missing, that is an error now and not a signal later) and fills in the head. A
+/// rank writes into the slots of others before they have started, so their pages must be there from the beginning.
 fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortage> {
-    let mapping = Mapping::new(file, control::behind_control_pages(local_ranks))?;
-    mapping.populate(0, mapping.length())?;
+    let slots = if local_ranks <= SLOTS_PROVIDED { control::slot_table_bytes(local_ranks) } else { 0 };
+    let length = control::behind_control_pages(local_ranks) + slots;
+    check_headroom(length as u64)?;
+    let mapping = Mapping::new(file, length)?;
+    mapping.populate(0, length)?;
     let view = View { mapping, local_ranks };
     view.head().nonce.store(nonce, Ordering::Relaxed);
     view.head().local_ranks.store(local_ranks as u32, Ordering::Relaxed);

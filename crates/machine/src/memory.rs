@@ -95,14 +95,14 @@ pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result
     }
 }
 
-/// Checks that `bytes` more fit into the memory group of this process.
-pub fn check_headroom(bytes: u64) -> Result<(), Shortage> {
+/// Checks that `bytes` more fit into the memory group of this process. Says what is left; `None` without a limit.
+pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     match crate::cgroup::memory_headroom() {
         Some(left) if left < bytes => Err(Shortage(format!(
             "{bytes} bytes of shared memory are wanted, but the memory limit of this container or service (memory \
              control group) leaves {left}; raise the limit or start fewer ranks."
         ))),
-        _ => Ok(()),
+        left => Ok(left),
     }
 }
 
@@ -167,10 +167,12 @@ impl Mapping {
             unsafe { rustix::mm::madvise(self.pointer.add(begin).cast(), end - begin, Advice::LinuxPopulateWrite) };
         match outcome {
             Ok(()) | Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
-            Err(error) => Err(Shortage(format!(
-                "{length} bytes of shared memory cannot be provided ({error}); the shared memory file system or the \
-                 memory limit is full: raise it or start fewer ranks."
+            // EFAULT says that touching the pages would be a bus error.
+            Err(Errno::FAULT | Errno::NOMEM) => Err(Shortage(format!(
+                "{length} bytes of shared memory cannot be provided, because the file system for it (/dev/shm, or where \
+                 TMPDIR is) or the memory is full: make room, raise the limit, or start fewer ranks."
             ))),
+            Err(error) => Err(Shortage(format!("{length} bytes of shared memory cannot be provided ({error})."))),
         }
     }
 }

@@ -8,13 +8,13 @@ use super::layout::CELLS;
 #[derive(Debug)]
 pub(crate) struct Cells {
     holders: [Option<u32>; CELLS],
-    /// Cells whose pages are provided.
+    /// Cells whose pages are provided: one from the beginning.
     pub(crate) provided: usize,
 }
 
 impl Cells {
     pub(crate) fn new() -> Cells {
-        Cells { holders: [None; CELLS], provided: 0 }
+        Cells { holders: [None; CELLS], provided: 1 }
     }
 
     /// A cell for the entry to `peer`, lowest first; `slot_is_free` says whether a peer has taken its entry.

@@ -32,6 +32,9 @@ pub const WINDOW_LINES: usize = 2 * LINE;
 /// Bytes out of which the first rank of a team takes the team's board.
 pub const BOARD_AREA: usize = 16 << 20;
 
+/// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go where memory is short.
+pub const RESERVE_BYTES: usize = PAGE / 2;
+
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
@@ -82,6 +85,11 @@ impl Layout {
     /// The filler's counter line of a rank's window (those it fills first, then those it lends); the drainer's follows.
     pub fn window_lines(&self, owner: usize, window: usize) -> usize {
         self.arena(owner) + WINDOW_LINES_AT + window * WINDOW_LINES
+    }
+
+    /// First byte of the reserve of a rank's first lent window ([`RESERVE_BYTES`] bytes).
+    pub fn reserve(&self, owner: usize) -> usize {
+        self.arena(owner) + WINDOW_LINES_AT + PAGE - RESERVE_BYTES
     }
 
     /// First byte of a rank's window.
@@ -136,6 +144,7 @@ impl RingPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use towpath_base::control::slot_table_bytes;
 
     #[test]
     fn parts_follow_each_other_without_overlap() {
@@ -144,9 +153,11 @@ mod tests {
             let last = ranks - 1;
             assert!(layout.slot(0, 0) >= behind_control_pages(ranks));
             assert!(layout.slot(last, last) + LINE <= layout.cell(0, 0));
+            assert_eq!(layout.slot(last, last) + LINE, behind_control_pages(ranks) + slot_table_bytes(ranks));
             let windows = OUT_WINDOWS + IN_WINDOWS;
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
-            assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.window_bytes(0, 0));
+            assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
+            assert_eq!(layout.reserve(0) + RESERVE_BYTES, layout.window_bytes(0, 0));
             assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.ring_area(0));
             assert_eq!(layout.ring_area(last) + RING_AREA, layout.board_area(last));
             assert_eq!(layout.board_area(last) + BOARD_AREA, layout.length());

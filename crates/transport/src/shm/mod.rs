@@ -308,7 +308,7 @@ impl Shm {
         let offset = self.segment.layout().ring_area(self.own) + inside;
         let place = RingPlace { offset: offset as u64, lines, bytes };
         let needed = place.payload_at() + place.copied_limit() - offset;
-        if self.segment.populate(offset, needed).is_err() {
+        if !self.segment.populate(offset, needed) {
             self.arena.give(inside, total);
             return None;
         }

@@ -1,7 +1,8 @@
 //! The receiving side of large messages: draining windows, the sender's or one's own.
 //!
 //! A region whose sender has found a window is drained from there. For any other region one of the receiver's own
-//! windows is lent to the sender; where all are in use the pull waits.
+//! windows is lent to the sender; where all are in use the pull waits. The first one has a reserve that is provided from
+//! the beginning ([`Shape::RESERVE`]): where memory is short, large messages go through it one after the other.
 
 use std::collections::VecDeque;
 
@@ -118,21 +119,27 @@ impl Pulls {
     }
 
     /// Starts the next waiting pull if one of our windows is free.
-    ///
-    /// # Panics
-    /// When the host has no page left for the window: the message cannot be received at all.
     pub(crate) fn begin(&mut self, segment: &Segment) -> Option<Begun> {
-        let slot = self.resting.iter().position(Option::is_some)?;
+        let length = self.waiting.front()?.target.length();
+        let (slot, shape) = self.free_window(segment, length)?;
         let Wanted { from, name, token, target } = self.waiting.pop_front()?;
-        let length = target.length();
-        let (index, shape) = ((OUT_WINDOWS + slot) as u32, Shape::of(length));
+        let index = (OUT_WINDOWS + slot) as u32;
         let id = WindowId { owner: self.own, index };
-        let provided = segment.provide_window(id, &mut self.provided[slot], shape, length);
-        assert!(provided, "a message of {length} bytes cannot be received: shared memory is used up on this host");
         let start = self.resting[slot].take()?;
         let window = Window::new(segment, id, shape, start);
         self.running.push(Pull { from, token, target, window, drained: start });
         Some(Begun { from, name, length: length as u64, index, shape, start })
+    }
+
+    /// A window for a message of `length` bytes, with its pages: as wide as the message wants, or what is there in any case.
+    fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, Shape)> {
+        let slot = self.resting.iter().position(Option::is_some)?;
+        let id = WindowId { owner: self.own, index: (OUT_WINDOWS + slot) as u32 };
+        let shape = Shape::of(length);
+        if segment.provide_window(id, &mut self.provided[slot], shape, length) {
+            return Some((slot, shape));
+        }
+        (slot == 0).then_some((0, Shape::RESERVE))
     }
 
     pub(crate) fn running(&self) -> usize {

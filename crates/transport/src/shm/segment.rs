@@ -4,11 +4,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use towpath_base::control::{ControlPage, PAGE, SegmentHead, control_page_offset};
-use towpath_base::sync::{MappedWords, Ordering};
+use towpath_base::sync::{AtomicU64, MappedWords, Ordering};
 use towpath_machine::memory::{Mapping, check_headroom};
 use towpath_machine::wait;
 
-use super::layout::{Layout, RANK_LIMIT};
+use super::layout::{CELL_BYTES, Layout, RANK_LIMIT};
 use super::window::{Shape, WindowId};
 use crate::error::Error;
 
@@ -19,13 +19,16 @@ pub struct Segment {
     layout: Layout,
     ranks: usize,
     own: usize,
+    /// Bytes that this rank takes before it looks at the limit of its memory group again; `None` without a limit.
+    allowance: Option<Arc<AtomicU64>>,
 }
 
 impl Segment {
     /// Maps the memory file of the job's segment for the rank `own` of the host's `ranks` ranks.
     ///
     /// The file is grown (sparse) to the length that the number of ranks asks for; every rank may be the first. The
-    /// pages that this rank needs to be reached are provided here: a shortage is an error, not a signal.
+    /// pages that this rank needs to be reached and to receive messages of any length, if slowly, are provided here: a
+    /// shortage is an error now, and later only costs speed.
     pub fn map(file: impl AsFd, ranks: usize, own: usize) -> Result<Segment, Error> {
         if ranks > RANK_LIMIT {
             return Err(Error::TooManyRanks { ranks, limit: RANK_LIMIT });
@@ -34,12 +37,20 @@ impl Segment {
             return Err(Error::NoSuchRank { rank: own, ranks });
         }
         let layout = Layout::new(ranks);
-        check_headroom((2 * PAGE + Layout::row_bytes(ranks)) as u64)?;
+        let needed = [
+            (0, PAGE),
+            (control_page_offset(own), PAGE),
+            (layout.slot(own, 0), Layout::row_bytes(ranks)),
+            (layout.cell(own, 0), CELL_BYTES),
+            (layout.window_lines(own, 0), layout.window_bytes(own, 0) - layout.window_lines(own, 0)),
+        ];
+        let left = check_headroom(needed.iter().map(|(_, length)| *length as u64).sum())?;
         let mapping = Mapping::new(file, layout.length())?;
-        mapping.populate(0, PAGE)?;
-        mapping.populate(control_page_offset(own), PAGE)?;
-        mapping.populate(layout.slot(own, 0), Layout::row_bytes(ranks))?;
-        Ok(Segment { mapping: Arc::new(mapping), layout, ranks, own })
+        for (offset, length) in needed {
+            mapping.populate(offset, length)?;
+        }
+        let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
+        Ok(Segment { mapping: Arc::new(mapping), layout, ranks, own, allowance })
     }
 
     /// How many ranks the host has.
@@ -100,9 +111,24 @@ impl Segment {
         unsafe { self.mapping.pointer().add(offset) }
     }
 
-    /// Provides the pages of a range.
-    pub(crate) fn populate(&self, offset: usize, length: usize) -> Result<(), Error> {
-        Ok(self.mapping.populate(offset, length)?)
+    /// Provides the pages of a range that speeds things up but can be done without; false where memory is short.
+    pub(crate) fn populate(&self, offset: usize, length: usize) -> bool {
+        self.allows(length as u64) && self.mapping.populate(offset, length).is_ok()
+    }
+
+    /// True when the memory group has room for so many bytes more. The kernel would not refuse them, but kill a rank. All
+    /// ranks of the host may ask at once, and programs need memory too: each rank takes its share of half of what is left.
+    fn allows(&self, bytes: u64) -> bool {
+        let Some(allowance) = &self.allowance else { return true };
+        // Two threads of this rank that take at once err by one range at most: reading and writing need not be one step.
+        let mut left = allowance.load(Ordering::Relaxed);
+        if left < bytes {
+            let room = check_headroom(0).ok().flatten();
+            left = room.map_or(u64::MAX, |room| room / (2 * self.ranks as u64));
+        }
+        let enough = left >= bytes;
+        allowance.store(if enough { left - bytes } else { 0 }, Ordering::Relaxed);
+        enough
     }
 
     /// Provides as much of a window as a message of `length` bytes touches; `provided` says how much already is. False
@@ -111,7 +137,7 @@ impl Segment {
         let needed = shape.touched(length);
         if needed > *provided {
             let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
-            if self.populate(first, needed - *provided).is_err() {
+            if !self.populate(first, needed - *provided) {
                 return false;
             }
             *provided = needed;

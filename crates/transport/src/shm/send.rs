@@ -224,8 +224,8 @@ impl Shm {
         let offset = self.segment.layout().cell(self.own, cell);
         if cell >= self.cells.provided {
             debug_assert!(cell < CELLS);
-            if let Err(shortage) = self.segment.populate(offset, CELL_BYTES) {
-                assert!(self.cells.provided > 0, "no message can be sent: {shortage}");
+            if !self.segment.populate(offset, CELL_BYTES) {
+                // The first cell is always there, so that this is over when it is free.
                 self.cells.give(cell);
                 return Err(NoResource);
             }
@@ -326,8 +326,9 @@ impl Outgoing {
 /// Provides payload pages that a ring has not used before; where there are none the ring stays as small as it is.
 #[cold]
 fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
-    segment.populate(ring.place.payload_at() + from, to - from).map_err(|_| {
-        ring.sender.shrink(from);
-        NoResource
-    })
+    if segment.populate(ring.place.payload_at() + from, to - from) {
+        return Ok(());
+    }
+    ring.sender.shrink(from);
+    Err(NoResource)
 }

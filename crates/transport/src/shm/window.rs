@@ -6,7 +6,7 @@
 
 use towpath_base::sync::{MappedWords, Words};
 
-use super::layout::{CHUNKS, LINE, WINDOW_BYTES, WINDOW_LINES};
+use super::layout::{CHUNKS, LINE, RESERVE_BYTES, WINDOW_BYTES, WINDOW_LINES};
 use super::segment::Segment;
 
 const FILLED: usize = 0;
@@ -18,6 +18,9 @@ const DRAINED: usize = LINE / 4;
 const SMALLEST_CHUNK_LOG: u32 = 12;
 const LARGEST_CHUNK_LOG: u32 = 15;
 
+/// The number of the smallest shape, see [`Shape::RESERVE`].
+const RESERVE_LOG: u32 = SMALLEST_CHUNK_LOG - 1;
+
 /// How a window is cut into chunks, for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -25,6 +28,9 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Two chunks in the reserve: how messages of any length arrive where memory is short.
+    pub(crate) const RESERVE: Shape = Shape { log: RESERVE_LOG };
+
     /// Chunks for a message of `length` bytes: a quarter of it, so that both sides copy most of the time, but neither so
     /// small that counting dominates nor so large that a chunk leaves the caches.
     pub(crate) fn of(length: usize) -> Shape {
@@ -37,7 +43,7 @@ impl Shape {
     /// # Panics
     /// When no shape has that number.
     pub(crate) fn from_log(log: u32) -> Shape {
-        assert!((SMALLEST_CHUNK_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has chunks of 2^{log} bytes");
+        assert!((RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has the shape {log}");
         Shape { log }
     }
 
@@ -47,12 +53,17 @@ impl Shape {
     }
 
     pub(crate) fn chunk_bytes(self) -> usize {
-        1 << self.log
+        if self.log == RESERVE_LOG { RESERVE_BYTES / 2 } else { 1 << self.log }
     }
 
     /// Chunks in the window.
     pub(crate) fn chunks(self) -> u32 {
-        CHUNKS.min(WINDOW_BYTES >> self.log) as u32
+        if self.log == RESERVE_LOG { 2 } else { CHUNKS.min(WINDOW_BYTES >> self.log) as u32 }
+    }
+
+    /// Bytes of all chunks.
+    pub(crate) fn bytes(self) -> usize {
+        self.chunks() as usize * self.chunk_bytes()
     }
 
     /// True when messages walk round the window instead of beginning at its first chunk. That is faster for larger
@@ -63,8 +74,8 @@ impl Shape {
 
     /// Bytes of the window that a message of `length` bytes may touch.
     pub(crate) fn touched(self, length: usize) -> usize {
-        let all = self.chunks() as usize * self.chunk_bytes();
-        if self.walks() { all } else { length.min(all) }
+        // A packer leaves a few bytes of each chunk free where the next element does not fit: one chunk more.
+        if self.walks() { self.bytes() } else { length.saturating_add(self.chunk_bytes()).min(self.bytes()) }
     }
 }
 
@@ -106,8 +117,10 @@ impl Window {
     /// Address of the chunk that carries count `count`.
     #[inline]
     pub(crate) fn chunk(&self, segment: &Segment, count: u32) -> *mut u8 {
-        let at = segment.layout().window_bytes(self.id.owner as usize, self.id.index as usize);
-        segment.at(at + (self.chunk_of(count) << self.shape.log))
+        let (owner, layout) = (self.id.owner as usize, segment.layout());
+        let reserve = self.shape == Shape::RESERVE;
+        let at = if reserve { layout.reserve(owner) } else { layout.window_bytes(owner, self.id.index as usize) };
+        segment.at(at + self.chunk_of(count) * self.shape.chunk_bytes())
     }
 
     /// How many chunks were ever filled.
@@ -183,5 +196,7 @@ mod tests {
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }
+        assert_eq!(Shape::from_log(Shape::RESERVE.log()), Shape::RESERVE);
+        assert_eq!(Shape::RESERVE.bytes(), RESERVE_BYTES);
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{LongWords, MappedLongWords};
-use towpath_machine::memory::check_headroom;
 
 use super::Shape;
 use crate::shm::arena::Arena;
@@ -50,7 +49,7 @@ impl Maker {
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;
         let (offset, head) = (area + inside, shape.head_bytes());
-        if check_headroom(head as u64).is_err() || segment.populate(offset, head).is_err() {
+        if !segment.populate(offset, head) {
             self.arena.give(inside, shape.bytes());
             return None;
         }

@@ -14,7 +14,6 @@ mod rounds;
 
 use towpath_base::control::{ANY_LINE, PAGE};
 use towpath_base::sync::{MappedLongWords, Ordering};
-use towpath_machine::memory::check_headroom;
 use towpath_machine::wait;
 
 use super::layout::LINE;
@@ -137,7 +136,7 @@ impl Board {
     /// pages. For the maker; the others must learn the outcome from it.
     pub fn provide_areas(&self) -> bool {
         let (first, bytes) = (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
-        check_headroom(bytes as u64).is_ok() && self.segment.populate(first, bytes).is_ok()
+        self.segment.populate(first, bytes)
     }
 
     /// How many members.
