@@ -4,6 +4,7 @@
 //! exists from MPI_Init on and is never taken down, so late calls find a sentence and not a crash.
 
 use std::ffi::c_void;
+use std::io::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use towpath_base::config;
@@ -431,13 +432,18 @@ pub fn end_job(code: i32, sentence: &str) -> ! {
             if let Ok(mut launcher) = world.launcher.try_lock()
                 && let Err(error) = launcher.abort(code, &said)
             {
-                eprintln!("towpath: {said} ({error})");
+                say(&format!("{said} ({error})"));
             }
             world.segment.abort();
         }
-        None => eprintln!("towpath: {sentence}"),
+        None => say(sentence),
     }
     std::process::exit(code)
+}
+
+/// A line on standard error in one write: ranks that fail at once do not tear each other's lines.
+fn say(sentence: &str) {
+    let _ = std::io::stderr().write_all(format!("towpath: {sentence}\n").as_bytes());
 }
 
 /// Leaves a job that another rank has ended.
