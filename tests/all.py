@@ -27,6 +27,7 @@ STAGES = [
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
+    ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--time-limit", "150"], 400),
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),
     ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "2", "--timeout", "300"], 600),

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Jobs where memory is short: they run to their end, or one sentence says what is missing; never a signal, a hang or a remnant.
+
+    run.py                      48 ranks exchange 64 KB per pair in a memory group of 512 MB, without memfd, with a small /dev/shm
+    run.py --filter REGEX       only some of the rows
+
+A small /dev/shm is a file system of its own in a mount namespace that this test makes; a memory group is made below the own one. Where
+the machine does not allow that, the row is skipped and says why.
+"""
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+
+specification = importlib.util.spec_from_file_location("c_programs", HERE.parent / "mpi" / "run.py")
+c_programs = importlib.util.module_from_spec(specification)
+sys.modules["c_programs"] = c_programs
+specification.loader.exec_module(c_programs)
+
+SHARED = Path("/dev/shm")
+FILLER = SHARED / "filler"
+RANKS = 48
+LIMIT = 120
+SENTENCE = r"bytes of shared memory"
+
+
+class Skipped(Exception):
+    """The machine does not allow what a row needs."""
+
+
+def compile_programs(prefix):
+    """The exchange (of tests/mpi/crowd) and the wrapper that refuses memfd_create."""
+    folder = environments.BUILD / "tests" / "scarcity"
+    folder.mkdir(parents=True, exist_ok=True)
+    exchange, refuse = folder / "exchange", folder / "refuse"
+    source = HERE.parent / "mpi" / "crowd" / "alltoall.c"
+    environment = environments.clean_environment()
+    environments.command([prefix / "bin/mpicc", *c_programs.FLAGS, source, "-o", exchange], "scarcity-exchange.log", env=environment)
+    environments.command(["cc", "-O1", "-Wall", "-Wextra", HERE / "refuse.c", "-o", refuse], "scarcity-refuse.log")
+    return exchange, refuse
+
+
+def memory_parents():
+    """Directories below which a memory group could be made, with the name of the file that takes the limit."""
+    root = Path("/sys/fs/cgroup")
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            yield root / controllers / path.lstrip("/"), "memory.limit_in_bytes", "memory.max_usage_in_bytes"
+        elif not controllers:
+            own = root / path.lstrip("/")
+            # A group of version 2 that holds processes has no groups below it with a controller: look upwards.
+            for parent in [own, *own.parents]:
+                if parent.is_relative_to(root):
+                    yield parent, "memory.max", "memory.peak"
+
+
+@contextmanager
+def memory_group(megabytes):
+    """A memory group with a limit: the command that starts a program in it, and the file that tells the peak."""
+    refusals = []
+    for parent, limit, peak in memory_parents():
+        group = parent / f"towpath-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError as error:
+            refusals.append(str(error))
+            continue
+        try:
+            (group / limit).write_text(str(megabytes << 20))
+        except OSError as error:
+            group.rmdir()
+            refusals.append(str(error))
+            continue
+        try:
+            yield ["sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$@"', "sh"], group / peak
+        finally:
+            remove(group)
+        return
+    raise Skipped("no memory group can be made: " + "; ".join(refusals or ["there is no memory controller"]))
+
+
+def remove(group):
+    """A group can go when its last process is reaped."""
+    for _ in range(100):
+        try:
+            return group.rmdir()
+        except OSError:
+            time.sleep(0.05)
+    print(f"     {group} cannot be removed")
+
+
+def namespace():
+    """The command that starts a program where it may mount a /dev/shm of its own."""
+    options = ["--mount"] if os.geteuid() == 0 else ["--map-root-user", "--mount"]
+    unshare = [shutil.which("unshare") or "unshare", *options]
+    try:
+        probe = subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", SHARED], capture_output=True, text=True)
+    except OSError as error:
+        raise Skipped(f"unshare: {error}") from error
+    if probe.returncode:
+        raise Skipped(f"no /dev/shm of its own: {probe.stderr.strip()}")
+    return unshare
+
+
+def small_shared(free_kilobytes):
+    """The command that starts a program with a /dev/shm of 64 MB of which so much is free (None: all)."""
+    return [*namespace(), sys.executable, __file__, "--inside", "all" if free_kilobytes is None else str(free_kilobytes)]
+
+
+def free_bytes():
+    state = os.statvfs(SHARED)
+    return state.f_bavail * state.f_bsize
+
+
+def inside(free, command):
+    """In the mount namespace: makes and fills /dev/shm, runs the command, and says what it left there."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", SHARED], check=True)
+    if free != "all":
+        with open(FILLER, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, free_bytes() - int(free) * 1024)
+    before = free_bytes()
+    status = subprocess.run(command).returncode
+    names = [name for name in os.listdir(SHARED) if name != FILLER.name]
+    for _ in range(40):
+        if free_bytes() == before:
+            break
+        time.sleep(0.05)
+    if names or free_bytes() != before:
+        print(f"REMNANT in {SHARED}: {names}, {before - free_bytes()} bytes", flush=True)
+    # A command that died of a signal itself: as a shell says it.
+    return status if status >= 0 else 128 - status
+
+
+def run(name, command):
+    """Runs one job. Status, output, and what is wrong in any case."""
+    mark = f"scarcity-{os.getpid()}-{re.sub(r'[^a-z0-9]+', '-', name.lower())}"
+    environment = environments.clean_environment(**{c_programs.MARKER: mark})
+    problems = []
+    child = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        output, _ = child.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        problems.append(f"still ran after {LIMIT} s")
+        c_programs.end_processes(mark)
+        output, _ = child.communicate()
+    left = c_programs.end_processes(mark)
+    if left:
+        problems.append(f"{left} processes were left behind")
+    if "REMNANT" in output:
+        problems.append("memory or files were left behind")
+    if child.returncode > 125 or re.search(r"\bSIG[A-Z]+\b|panicked", output):
+        problems.append("somebody died of a signal")
+    return child.returncode, output, problems
+
+
+def judge(status, output, ranks, may_run, may_fail):
+    """What is wrong with a job that may run to its end, or end with a sentence, or both."""
+    finished = status == 0 and output.count("ok") >= ranks
+    refused = status != 0 and re.search(SENTENCE, output)
+    if finished and may_run or refused and may_fail:
+        return []
+    return [f"ended with {status}" + ("" if may_run else ", a failure was expected") + ("" if not status or refused else " without a sentence")]
+
+
+def rows(exchange, refuse, mpiexec):
+    """Name, function that gives the command, number of ranks, may run, may fail."""
+    job = [mpiexec, "-n", RANKS, exchange]
+    for error in ("EPERM", "ENOSYS"):
+        yield f"memfd refused with {error}", lambda error=error: [refuse, error, *job], RANKS, True, False
+    yield "memfd refused, /dev/shm of 64 MB", lambda: [*small_shared(None), refuse, "EPERM", *job], RANKS, True, False
+    yield "memfd refused, /dev/shm full", lambda: [*small_shared(0), refuse, "EPERM", *job], RANKS, False, True
+    yield "memfd refused, /dev/shm full, one rank alone", lambda: [*small_shared(0), refuse, "EPERM", exchange], 1, False, True
+    # Between too little and enough: the job starts or does not, but once it has started it runs to its end.
+    for free in (300, 600, 1200, 1800, 2400, 5000, 12000):
+        command = lambda free=free: [*small_shared(free), refuse, "EPERM", *job]  # noqa: E731
+        yield f"memfd refused, {free} kB free in /dev/shm", command, RANKS, True, True
+
+
+def in_memory_group(exchange, mpiexec):
+    """48 ranks in 512 MB, of which their own buffers are 302: problems, the output, and the peak."""
+    with memory_group(512) as (enter, peak):
+        status, output, problems = run("group", [*enter, mpiexec, "-n", RANKS, exchange])
+        most = int(peak.read_text()) >> 20 if peak.exists() else 0
+    return problems + judge(status, output, RANKS, True, False), output, f" (peak {most} MB)"
+
+
+def test_all(pattern):
+    prefix = environments.BUILD / "install"
+    if not (prefix / "bin/mpicc").exists():
+        raise SystemExit(f"{prefix}/bin/mpicc does not exist: `make build` installs it")
+    exchange, refuse = compile_programs(prefix)
+    mpiexec = prefix / "bin/mpiexec"
+    passed = failed = skipped = 0
+
+    def job(name, command, ranks, may_run, may_fail):
+        status, output, problems = run(name, command())
+        return problems + judge(status, output, ranks, may_run, may_fail), output, ""
+
+    work = [("memory group of 512 MB", lambda: in_memory_group(exchange, mpiexec))]
+    work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
+    for name, test in work:
+        if not re.search(pattern, name):
+            continue
+        started = time.monotonic()
+        try:
+            problems, output, remark = test()
+        except Skipped as reason:
+            skipped += 1
+            print(f"skip           {name}: {reason}")
+            continue
+        passed, failed = (passed, failed + 1) if problems else (passed + 1, failed)
+        print(f"{'FAIL' if problems else 'ok  '} {time.monotonic() - started:6.2f} s  {name}{remark}", flush=True)
+        for line in problems + (["| " + line for line in output.splitlines()[-15:]] if problems else []):
+            print("     " + line)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+def main():
+    if sys.argv[1:2] == ["--inside"]:
+        return inside(sys.argv[2], sys.argv[3:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--filter", default="")
+    return test_all(parser.parse_args().filter)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
