@@ -5,7 +5,8 @@
 #   make build                 build/install (lib, include, bin) and the wheel in build/dist
 #   make install PREFIX=/opt/towpath
 #   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
-#   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes
+#   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
+#                              the order model with 10^7 messages of each pair
 #   make lint                  format, clippy, arrows, generated files, sizes
 #
 # All that is made lies under build/ and target/. Builds and benchmarks exclude each other by build/lock.
@@ -47,7 +48,8 @@ bench: build
 stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)'
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
-	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test -p towpath-datatype)
+	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
+	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 
 clean:
 	rm -rf build

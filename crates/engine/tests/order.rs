@@ -1,5 +1,5 @@
-//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each run sends (10^7 in a
-//! stress run), `TOWPATH_TEST_SEED` is added to every seed.
+//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each run sends,
+//! `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored tests: 10^7 messages of each ordered pair.
 
 mod support;
 
@@ -12,6 +12,9 @@ use towpath_transport::{Segment, Wire, Wires};
 
 /// Messages of one run unless the environment says otherwise.
 const MESSAGES: usize = 3000;
+
+/// Messages of each ordered pair in the long runs.
+const LONG: u64 = 10_000_000;
 
 /// Most receives of a rank that wait, and most messages of a pair under way.
 const OPEN: usize = 40;
@@ -29,14 +32,29 @@ fn run(size: usize, manners: Manners, limits: Limits) {
     check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed, OPEN);
 }
 
-/// On the real wires: shared memory between `size` mappings in this process, and the loopback.
-fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
-    let file = tempfile::tempfile().expect("a temporary file");
+/// Engines on the real wires: shared memory between `size` mappings in this process, and the loopback.
+fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engine<Logged<Wires>>> {
+    // A file on a disk would be written back all the time.
+    let file = tempfile::tempfile_in("/dev/shm").or_else(|_| tempfile::tempfile()).expect("a temporary file");
     let engine = |me| {
         let segment = Segment::map(&file, size, me).expect("room for the segment");
         Engine::new(Logged::new(Wires::with_settings(segment, settings)), limits, size)
     };
-    check((0..size).map(engine).collect(), seed, OPEN);
+    (0..size).map(engine).collect()
+}
+
+fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
+    check(engines_on_wires(size, settings, limits), seed, OPEN);
+}
+
+fn check_long<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64) {
+    let mut model = Model::new(engines, seed, OPEN);
+    while model.fewest_of_a_pair() < LONG {
+        // Looking at all pairs costs more than a step.
+        (0..1000).for_each(|_| model.step());
+    }
+    model.finish();
+    println!("{} messages; seen: {:?}", model.messages, model.seen);
 }
 
 fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
@@ -106,4 +124,18 @@ fn long_queues() {
     let network = Network::new(2, Manners { capacity: 1000, ..Manners::ROUGH });
     let engines = (0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect();
     check(engines, 60, 500);
+}
+
+#[test]
+#[ignore = "minutes: make stress"]
+fn ten_million_messages_of_each_pair_on_rough_wires() {
+    let network = Network::new(2, Manners { seed: 70, ..Manners::ROUGH });
+    check_long((0..2).map(|me| Engine::new(Logged::new(network.wire(me)), ROOMY, 2)).collect(), 70);
+}
+
+#[test]
+#[ignore = "minutes: make stress"]
+fn ten_million_messages_of_each_pair_on_real_wires() {
+    let settings = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 };
+    check_long(engines_on_wires(2, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 50_000 }), 71);
 }

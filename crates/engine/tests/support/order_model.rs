@@ -14,6 +14,9 @@ use towpath_transport::Wire;
 
 use super::{bytes, packed, pattern, peer, room, unpacked};
 
+/// The longest message, and the capacity of a receive that truncates none.
+const LONGEST: usize = 1 << 20;
+
 /// A send in the account, until both its ends are settled.
 struct Sent {
     from: usize,
@@ -73,6 +76,8 @@ pub struct Model<W: Wire> {
     sent: BTreeMap<u64, Sent>,
     next: u64,
     random: Random,
+    /// Buffers of LONGEST bytes that no receive uses. Their old bytes are no message's that can still arrive.
+    spare: Vec<Vec<u8>>,
     /// Most receives that a rank has open, and most sends of a pair that have not arrived.
     open: usize,
     /// Messages started so far.
@@ -87,7 +92,22 @@ impl<W: Wire> Model<W> {
         let rank = || Rank { streams: vec![Default::default(); size], ..Rank::default() };
         let ranks = std::iter::repeat_with(rank).take(size).collect();
         let random = Random(seed);
-        Model { engines, ranks, sent: BTreeMap::new(), next: 0, random, open, messages: 0, seen: [0; 5] }
+        Model {
+            engines,
+            ranks,
+            sent: BTreeMap::new(),
+            next: 0,
+            random,
+            spare: Vec::new(),
+            open,
+            messages: 0,
+            seen: [0; 5],
+        }
+    }
+
+    /// Messages that have arrived of the ordered pair with the fewest.
+    pub fn fewest_of_a_pair(&self) -> u64 {
+        self.ranks.iter().flat_map(|rank| &rank.streams).map(|stream| stream.1).min().unwrap_or(0)
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -120,7 +140,7 @@ impl<W: Wire> Model<W> {
             600..850 => self.below(1000),
             850..980 => self.below(8192),
             980..998 => self.below(1 << 16),
-            _ => self.below((1 << 20) + 1),
+            _ => self.below(LONGEST + 1),
         }
     }
 
@@ -184,13 +204,13 @@ impl<W: Wire> Model<W> {
                 self.receive_with(me, context, source, tag, capacity);
             }
             1 => self.receive_now(me, context, source, tag),
-            _ => self.receive_with(me, context, source, tag, 1 << 20),
+            _ => self.receive_with(me, context, source, tag, LONGEST),
         }
     }
 
     fn receive_with(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>, capacity: usize) {
         let expected = self.first_unexpected(me, context, source, tag);
-        let mut buffer = vec![0; capacity];
+        let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
         let engine = &mut self.engines[me];
         // SAFETY: the account keeps the buffer until the receive is complete.
@@ -203,6 +223,11 @@ impl<W: Wire> Model<W> {
         }
         self.ranks[me].receives.insert(name, receive);
         self.check_receives(me);
+    }
+
+    fn buffer(&mut self, capacity: usize) -> Vec<u8> {
+        let spare = if capacity == LONGEST { self.spare.pop() } else { None };
+        spare.unwrap_or_else(|| vec![0; capacity])
     }
 
     fn target(&mut self, buffer: &mut [u8]) -> Target {
@@ -268,8 +293,8 @@ impl<W: Wire> Model<W> {
         }
         let which = self.below(self.ranks[me].extracted.len());
         let (handle, message) = self.ranks[me].extracted.swap_remove(which);
-        let capacity = 1 << 20;
-        let mut buffer = vec![0; capacity];
+        let capacity = LONGEST;
+        let mut buffer = self.buffer(capacity);
         let target = self.target(&mut buffer);
         // SAFETY: the account keeps the buffer until the receive is complete.
         let request = unsafe { self.engines[me].imrecv(handle, target) }.expect("the message is there");
@@ -392,6 +417,9 @@ impl<W: Wire> Model<W> {
             if let Some(message) = receive.matched {
                 self.compare(message, &done, &receive.buffer, receive.capacity);
             }
+            if receive.capacity == LONGEST {
+                self.spare.push(receive.buffer);
+            }
         }
     }
 
@@ -447,7 +475,7 @@ impl<W: Wire> Model<W> {
                 self.matched_receive(me);
                 while let Some(name) = self.ranks[me].unexpected.first() {
                     let context = self.sent[name].context;
-                    self.receive_with(me, context, None, None, 1 << 20);
+                    self.receive_with(me, context, None, None, LONGEST);
                 }
             }
             if self.sent.is_empty() {
