@@ -66,6 +66,11 @@ pub fn announced(head: &SegmentHead) -> (u32, Mask) {
     (ranks, mask)
 }
 
+/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run.
+pub fn are_shared(head: &SegmentHead, ranks: u32) -> bool {
+    ranks as usize > allowed(&announced(head).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

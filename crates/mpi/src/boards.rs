@@ -10,11 +10,12 @@ use towpath_collective::board::{self, Need, Patience};
 use towpath_collective::select::Crowd;
 use towpath_collective::{Operation, Selection};
 use towpath_engine::board::Board;
+use towpath_machine::cores;
 
 use crate::comm::{Comm, Form};
 use crate::constants::ERR_TRUNCATE;
 use crate::error::{Error, Result};
-use crate::internal::broadcast;
+use crate::internal::{broadcast, gather_everywhere};
 use crate::lane::Lane;
 use crate::world;
 
@@ -92,24 +93,44 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
     Ok(words[0])
 }
 
+/// What member 0 says about a board, beside its place: there is one; ranks share cores; so it seems, but not all ranks
+/// have said where they run.
+const MADE: u64 = 1;
+const CROWDED: u64 = 2;
+const UNCERTAIN: u64 = 4;
+const PLACE_SHIFT: u32 = 3;
+
 #[cold]
 fn establish(comm: &Comm) -> Result<Place> {
     let world = world::world()?;
     let peers = &comm.group.peers;
     let head = world.segment.head();
-    let crowded = head.local_ranks.load(Ordering::Relaxed) > head.allowed_cores.load(Ordering::Relaxed);
+    let ranks = head.local_ranks.load(Ordering::Relaxed);
     let mut said = 0;
     if comm.rank == 0
         && let Some(place) = world.lane.with(|state| state.engine.wire_mut().make_board(peers))
     {
-        said = (place as u64) << 2 | u64::from(crowded) << 1 | 1;
+        // A rank that starts later may add cores, so only "crowded" can be wrong.
+        let certain = head.affinities.load(Ordering::Relaxed) >= ranks;
+        said = match (cores::are_shared(head, ranks), certain) {
+            (false, _) => MADE,
+            (true, true) => MADE | CROWDED,
+            (true, false) => MADE | CROWDED | UNCERTAIN,
+        };
+        said |= (place as u64) << PLACE_SHIFT;
     }
-    let said = agree(comm, said)?;
-    if said == 0 {
+    let mut said = agree(comm, said)?;
+    if said & MADE == 0 {
         return Ok(Place::Missing);
     }
-    let crowd = if said & 2 == 0 { Crowd::Fitting } else { Crowd::Crowded };
-    let board = world.lane.with(|state| state.engine.wire().join_board((said >> 2) as usize, peers, comm.rank));
+    let place = (said >> PLACE_SHIFT) as usize;
+    if said & UNCERTAIN != 0 {
+        // Whoever comes here has said where it runs.
+        gather_everywhere(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking), &[0])?;
+        said = agree(comm, if cores::are_shared(head, ranks) { CROWDED } else { 0 })?;
+    }
+    let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
+    let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));
     Ok(Place::Made { board: Box::new(board), crowd, areas: None })
 }
 

@@ -4,7 +4,7 @@
 //! With several threads one waiting thread polls (it holds the baton) and the others sleep; whoever completes something
 //! wakes them, and a thread that leaves hands the baton on. Callbacks of the program run with no lock held.
 
-use std::sync::{Condvar, Mutex, TryLockError};
+use std::sync::{Condvar, Mutex};
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_engine::Engine;
@@ -57,13 +57,15 @@ pub struct Lane {
     /// Whether several threads may call MPI at the same time.
     shared: AtomicBool,
     state: UnsafeCell<State>,
-    waiting: Mutex<Waiting>,
+    /// 1 while a thread polls and may sleep for the process.
+    baton: AtomicU32,
+    waiting: UnsafeCell<Waiting>,
     sleepers: AtomicU32,
     epoch: Mutex<u64>,
     changed: Condvar,
 }
 
-// SAFETY: `state` is touched under `locked` only, or by the only thread that calls MPI.
+// SAFETY: `state` is touched under `locked` only and `waiting` under `baton`, or by the only thread that calls MPI.
 unsafe impl Sync for Lane {}
 
 impl Lane {
@@ -73,7 +75,8 @@ impl Lane {
             locked: AtomicU32::new(0),
             shared: AtomicBool::new(false),
             state: UnsafeCell::new(state),
-            waiting: Mutex::new(waiting),
+            baton: AtomicU32::new(0),
+            waiting: UnsafeCell::new(waiting),
             sleepers: AtomicU32::new(0),
             epoch: Mutex::new(0),
             changed: Condvar::new(),
@@ -130,25 +133,34 @@ impl Lane {
         worked
     }
 
+    /// Runs `f` as the thread that polls; `None` when another thread does. The only thread that calls MPI never finds the
+    /// baton taken, and takes it without a locked instruction.
+    #[inline]
+    fn with_baton<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
+        let shared = self.shared.load(Ordering::Relaxed);
+        if shared && self.baton.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return None;
+        }
+        // SAFETY: this thread has the baton, or is the only one that calls MPI; `f` does not come here again.
+        let result = f(unsafe { &mut *self.waiting.get() });
+        if shared {
+            self.baton.store(0, Ordering::SeqCst);
+        }
+        Some(result)
+    }
+
     /// Waits until `ready` has a result, making progress meanwhile.
     pub fn wait_for<R>(&self, mut ready: impl FnMut(&mut State) -> Option<R>) -> R {
         loop {
             if let Some(result) = self.with(&mut ready) {
                 return result;
             }
-            match self.waiting.try_lock() {
-                Ok(mut waiting) => {
-                    let result = self.poll_until(&mut waiting, &mut ready);
-                    drop(waiting);
-                    self.announce();
-                    return result;
-                }
-                Err(TryLockError::WouldBlock) => {
-                    if let Some(result) = self.sleep(&mut ready) {
-                        return result;
-                    }
-                }
-                Err(TryLockError::Poisoned(_)) => unreachable!("a panic ends the process"),
+            if let Some(result) = self.with_baton(|waiting| self.poll_until(waiting, &mut ready)) {
+                self.announce();
+                return result;
+            }
+            if let Some(result) = self.sleep(&mut ready) {
+                return result;
             }
         }
     }
@@ -180,20 +192,16 @@ impl Lane {
     /// told before whether this thread is the only one that waits for a line.
     pub fn wait_for_line(&self, announce: impl Fn(bool), ready: &mut dyn FnMut() -> bool) {
         loop {
-            match self.waiting.try_lock() {
-                Ok(mut waiting) => {
-                    self.with(|state| announce(state.watches.is_empty()));
-                    self.poll_until(&mut waiting, &mut |_| ready().then_some(()));
-                    drop(waiting);
-                    self.announce();
-                    return;
-                }
-                Err(TryLockError::WouldBlock) => {
-                    if self.sleep_for_line(&announce, ready) {
-                        return;
-                    }
-                }
-                Err(TryLockError::Poisoned(_)) => unreachable!("a panic ends the process"),
+            let polled = self.with_baton(|waiting| {
+                self.with(|state| announce(state.watches.is_empty()));
+                self.poll_until(waiting, &mut |_| ready().then_some(()));
+            });
+            if polled.is_some() {
+                self.announce();
+                return;
+            }
+            if self.sleep_for_line(&announce, ready) {
+                return;
             }
         }
     }
@@ -222,7 +230,7 @@ impl Lane {
         let guard = self.epoch.lock().unwrap();
         let result = self.with(&mut *ready);
         // The baton is free again when its holder left between our try and now: do not sleep then.
-        if result.is_none() && self.waiting.try_lock().is_err() {
+        if result.is_none() && self.baton.load(Ordering::SeqCst) != 0 {
             let before = *guard;
             drop(self.changed.wait_while(guard, |epoch| *epoch == before).unwrap());
         }
@@ -249,10 +257,9 @@ impl Lane {
 
     /// One round of progress for a failing MPI_Test or MPI_Iprobe.
     pub fn poll_for_test(&self) {
-        if !self.poll()
-            && let Ok(waiting) = self.waiting.try_lock()
-        {
-            waiting.give_way();
+        if !self.poll() && self.with_baton(|waiting| waiting.give_way()).is_none() {
+            // Another thread polls already, and may share the core with this one.
+            std::thread::yield_now();
         }
     }
 }
