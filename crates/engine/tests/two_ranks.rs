@@ -7,7 +7,9 @@ use support::{CONTEXT, World, bytes, packed, pattern, peer, room, unpacked};
 use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
-use towpath_engine::{Limits, Mode};
+use towpath_engine::{Engine, Limits, Mode, RequestId};
+use towpath_transport::shm::Settings;
+use towpath_transport::{Segment, Wires};
 
 const LENGTHS: [usize; 9] = [0, 1, 8, 32, 40, 41, 4096, 4097, 1_000_000];
 
@@ -186,6 +188,26 @@ fn freed_requests_finish_by_themselves() {
     world.settle();
     assert_eq!(got, data);
     assert!(world.engines[0].take(sent).is_none() && world.engines[1].take(received).is_none());
+}
+
+#[test]
+fn a_send_announced_to_a_dead_process_of_the_host_is_lost() {
+    let file = tempfile::tempfile().expect("a temporary file");
+    let segment = Segment::map(&file, 2, 0).expect("room for the segment");
+    let limits = Limits { eager_bytes: 0, unexpected_bytes: 1 << 20 };
+    let mut engine = Engine::new(Wires::with_settings(segment, Settings::default()), limits, 2);
+    let data = pattern(3, 50_000);
+    // SAFETY: the bytes outlive the engine's use of them: the sends are complete at the end.
+    let mut send = || unsafe { engine.isend(peer(1), CONTEXT, 1, 0, bytes(&data), Mode::Standard) };
+    // More sends than there are windows: some are filled already, some only announced.
+    let sends: Vec<RequestId> = (0..20).map(|_| send()).collect();
+    engine.progress();
+    engine.wire_mut().mark_lost(peer(1));
+    engine.progress();
+    for send in sends {
+        assert!(engine.take(send).expect("nothing waits for a dead process").lost);
+    }
+    assert!(!engine.busy());
 }
 
 #[test]

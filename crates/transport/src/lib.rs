@@ -57,7 +57,8 @@ pub trait Sink {
     fn released(&mut self, token: u64);
     /// The pull started with this `token` is complete: all bytes are in the target.
     fn pulled(&mut self, token: u64);
-    /// The peer is gone (process died, connection lost): nothing more will come from it.
+    /// The peer is gone (process died, connection lost): nothing more will come from it. Regions published to it and
+    /// pulls from it end with this report; none of their own follows.
     fn lost(&mut self, peer: PeerIndex);
 }
 

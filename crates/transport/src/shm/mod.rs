@@ -203,8 +203,8 @@ impl Shm {
             && self.outgoing.iter().all(|out| out.backlog.is_empty()))
     }
 
-    /// The process behind a local rank is gone: its transfers end here and [`Sink::lost`] reports it. Regions
-    /// published to it are released; pulls from it are dropped without a report.
+    /// The process behind a local rank is gone: [`Sink::lost`] reports it. Regions published to it and pulls from it end
+    /// without a report of their own, so nobody takes them for transfers that ended well.
     pub fn mark_lost(&mut self, rank: usize) {
         if !self.outgoing[rank].lost {
             self.outgoing[rank].lost = true;
@@ -292,9 +292,7 @@ impl Shm {
     }
 
     fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
-        for token in self.pushes.bury(rank) {
-            sink.released(token);
-        }
+        self.pushes.bury(rank);
         self.pulls.bury(rank);
         self.begin_pulls();
         sink.lost(self.peers[rank as usize]);

@@ -211,14 +211,12 @@ impl Pushes {
         self.running.len()
     }
 
-    /// Everything for one peer ends: what to report.
-    pub(crate) fn bury(&mut self, peer: u32) -> Vec<u64> {
-        let mut tokens = Vec::new();
+    /// Everything for one peer ends, unreported.
+    pub(crate) fn bury(&mut self, peer: u32) {
         while let Some(index) = self.running.iter().position(|push| push.to == peer) {
-            tokens.extend(self.abandon(index));
+            self.abandon(index);
         }
-        tokens.extend(self.regions.take_all_of(peer).into_iter().map(|region| region.token));
-        tokens
+        self.regions.take_all_of(peer);
     }
 
     /// Ends a push whose receiver will not drain it, and frees the window where it is our own.

@@ -294,14 +294,17 @@ impl<W: Wire> Machine<W> {
         for token in 0..10 {
             self.stations[from].rank.published.insert(1 << 40 | token, Vec::new());
             let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
-            // SAFETY: the bytes live until the loss has released the region.
+            // SAFETY: the bytes live until the loss has ended the region.
             unsafe { self.wire(from).publish(peer, 1 << 40 | token, source) };
         }
         self.turn(from);
         lose(self.wire(from), peer);
         self.turn(from);
-        let rank = &self.stations[from].rank;
-        assert_eq!((rank.released, &rank.lost[..]), (10, &[peer][..]));
+        let rank = &mut self.stations[from].rank;
+        rank.published.clear();
+        assert_eq!(&rank.lost[..], &[peer]);
+        assert_eq!(rank.released, 0, "regions for a dead peer ended as if it had taken them");
+        assert!(!self.wire(from).busy(), "something is still promised to the dead peer");
     }
 
     pub(crate) fn turn(&mut self, own: usize) -> bool {
