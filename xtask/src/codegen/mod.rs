@@ -30,7 +30,7 @@ pub fn run(root: &Path, check: bool) -> Result<(), String> {
     let constants = Constants::load(root)?;
     let built = built::Built::look(root, &api)?;
     let mut outputs = vec![
-        Output { path: "crates/mpi/src/constants.rs".into(), text: neutral::constants(&constants) },
+        Output { path: "crates/mpi/src/constants/generated.rs".into(), text: neutral::constants(&constants) },
         Output { path: "crates/base/src/calls.rs".into(), text: neutral::calls(&api) },
     ];
     for face in [Face::Standard, Face::Mpich] {
