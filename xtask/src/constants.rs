@@ -25,6 +25,8 @@ pub struct Constant {
     pub same_as: Option<String>,
     pub standard: Option<Value>,
     pub mpich: Option<Value>,
+    /// Towpath's own number where the standard has none.
+    pub neutral: Option<i64>,
 }
 
 /// One row of `errors.toml`.
@@ -66,6 +68,10 @@ impl Constant {
             _ => None,
         }
     }
+    /// The number inside Towpath: the standard's, else Towpath's own.
+    pub fn neutral(&self) -> Option<i64> {
+        self.number(Face::Standard).or(self.neutral)
+    }
     pub fn is_handle(&self) -> bool {
         kinds::handle(&self.kind).is_some()
     }
@@ -100,12 +106,12 @@ impl Constants {
         Ok(read)
     }
 
-    /// Pairs (standard, mpich) of all constants of a kind that both faces have.
+    /// Pairs (neutral, mpich) of all constants of a kind that MPICH's face knows and that mean something inside.
     pub fn pairs(&self, kind: &str) -> Vec<(i64, i64, &Constant)> {
         self.constants
             .iter()
             .filter(|c| c.kind == kind && c.same_as.is_none())
-            .filter_map(|c| Some((c.number(Face::Standard)?, c.number(Face::Mpich)?, c)))
+            .filter_map(|c| Some((c.neutral()?, c.number(Face::Mpich)?, c)))
             .collect()
     }
 }

@@ -62,13 +62,9 @@ pub(crate) fn file_out(handle: Handle) -> MPI_File {
     if handle.0 >= CREATED { handle.0 as usize } else { 0 }
 }
 
-/// MPIX_C_FLOAT16, which the standard does not have: its handle here, and the neutral number that Towpath gives it.
-const C_FLOAT16: (u32, u32) = (0x4c00_0246, 0x23f);
-
 #[inline]
 fn predefined_datatype_in(value: u32) -> Option<Handle> {
     let number = match value >> 24 {
-        _ if value == C_FLOAT16.0 => C_FLOAT16.1,
         0x4c => {
             let (whole, number) = BUILTIN_DATATYPES[(value & 0xff) as usize];
             if whole == value { number } else { 0 }
@@ -82,9 +78,6 @@ fn predefined_datatype_in(value: u32) -> Option<Handle> {
 
 #[inline]
 fn predefined_datatype_out(handle: Handle) -> Option<u32> {
-    if handle.0 == C_FLOAT16.1 {
-        return Some(C_FLOAT16.0);
-    }
     let value = *DATATYPES.get(handle.0.wrapping_sub(0x200) as usize)?;
     (value != 0).then_some(value)
 }
@@ -188,6 +181,13 @@ mod tests {
             }
         }
         assert!(seen > 60, "{seen} datatypes");
+    }
+
+    #[test]
+    fn a_datatype_that_only_this_interface_has_is_known_inside() {
+        let half = datatype_in(0x4c00_0246);
+        assert_eq!(half, constants::MPIX_C_FLOAT16);
+        assert_eq!(constants::datatype_name(half), "MPIX_C_FLOAT16");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::api::{Api, Face};
+use crate::api::Api;
 use crate::constants::{Constant, Constants};
 
 /// Constants in the neutral numbering.
@@ -14,7 +14,7 @@ pub fn constants(all: &Constants) -> String {
          use crate::face::Handle;\n\n",
     );
     for c in &all.constants {
-        let Some(value) = c.number(Face::Standard) else { continue };
+        let Some(value) = c.neutral() else { continue };
         let _ = writeln!(text, "/// {}\n{}", c.name, declaration(c, value));
     }
     text.push_str(
@@ -32,7 +32,7 @@ pub fn constants(all: &Constants) -> String {
          pub fn datatype_name(datatype: Handle) -> &'static str {\n    match datatype.0 {\n",
     );
     for c in all.constants.iter().filter(|c| c.kind == "datatype" && c.same_as.is_none()) {
-        if let Some(value) = c.number(Face::Standard) {
+        if let Some(value) = c.neutral() {
             let _ = writeln!(text, "        {value:#x} => \"{}\",", c.name);
         }
     }

@@ -246,6 +246,8 @@ pub const REAL16: Handle = Handle(0x2e2);
 pub const COMPLEX16: Handle = Handle(0x2e3);
 /// MPI_COMPLEX32
 pub const COMPLEX32: Handle = Handle(0x2eb);
+/// MPIX_C_FLOAT16
+pub const MPIX_C_FLOAT16: Handle = Handle(0x23f);
 /// MPI_SUCCESS
 pub const SUCCESS: i32 = 0;
 /// MPI_ERR_BUFFER
@@ -871,6 +873,7 @@ pub fn datatype_name(datatype: Handle) -> &'static str {
         0x2e2 => "MPI_REAL16",
         0x2e3 => "MPI_COMPLEX16",
         0x2eb => "MPI_COMPLEX32",
+        0x23f => "MPIX_C_FLOAT16",
         _ => "",
     }
 }
