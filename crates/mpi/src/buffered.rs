@@ -61,6 +61,11 @@ impl Buffer {
         under_way.is_empty()
     }
 
+    /// The messages that [`Buffer::reclaim`] has not found sent.
+    pub fn under_way(&self) -> Vec<RequestId> {
+        self.under_way.iter().map(|copy| copy.id).collect()
+    }
+
     fn has_room(&self, length: usize) -> bool {
         self.address == BUFFER_AUTOMATIC || (self.used + length + OVERHEAD) as i64 <= self.size
     }
@@ -101,6 +106,9 @@ pub(crate) unsafe fn send(
         lane.with(|state| {
             if !attached.has_room(length) {
                 state.progress();
+                attached.reclaim(state);
+            } else if attached.under_way.len() == attached.under_way.capacity() {
+                // A buffer without bound never lacks room: what is sent is freed before the list would grow.
                 attached.reclaim(state);
             }
             if !attached.has_room(length) {

@@ -36,7 +36,8 @@ pub enum Work {
     Both(RequestId, RequestId),
     /// A collective operation.
     Run(RunId),
-    /// The messages of an attached buffer (MPI_Buffer_iflush).
+    /// Messages that were under way from an attached buffer (MPI_Buffer_iflush); what the buffer has taken back counts as
+    /// complete.
     Flush(Vec<RequestId>),
     /// The program's own operation.
     Generalized(Arc<Generalized>),
@@ -276,12 +277,8 @@ impl State {
                 }
                 (Status::EMPTY, failure)
             }
-            Work::Flush(ids) => {
-                for id in ids {
-                    self.engine.take(id);
-                }
-                (Status::EMPTY, None)
-            }
+            // The buffer itself takes its sends back, with their room.
+            Work::Flush(_) => (Status::EMPTY, None),
             Work::Generalized(operation) => return Ended::Ask(operation),
             Work::Done(status) => (status, None),
             Work::Inactive => (Status::EMPTY, None),

@@ -53,6 +53,34 @@ static void detach_waits(void)
     free(data);
 }
 
+/* A nonblocking flush returns while a message still waits for its receiver, which waits for word from here. */
+static void flush_returns(void)
+{
+    enum { LONG = 4000000 };
+    int space = LONG + MPI_BSEND_OVERHEAD, size, word = 1, peer = check_size - 1 - check_rank;
+    char *buffer = malloc((size_t)space), *data = malloc(LONG);
+    void *back;
+    MPI_Request request;
+    pattern_fill(data, LONG, (unsigned)check_rank);
+    CALL(MPI_Buffer_attach(buffer, space));
+    CALL(MPI_Bsend(data, LONG, MPI_BYTE, peer, 4, MPI_COMM_WORLD));
+    CALL(MPI_Buffer_iflush(&request));
+    CALL(MPI_Sendrecv_replace(&word, 1, MPI_INT, peer, 5, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CALL(MPI_Recv(data, LONG, MPI_BYTE, peer, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_PATTERN(data, LONG, (unsigned)peer);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(request == MPI_REQUEST_NULL, "the request of a flush is not freed");
+    /* The whole buffer is free again after the flush. */
+    CALL(MPI_Bsend(data, LONG, MPI_BYTE, peer, 6, MPI_COMM_WORLD));
+    CALL(MPI_Recv(data, LONG, MPI_BYTE, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CALL(MPI_Buffer_detach(&back, &size));
+    CHECK(back == buffer && size == space, "detached %p of %d", back, size);
+    CALL(MPI_Buffer_iflush(&request));
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    free(buffer);
+    free(data);
+}
+
 static void too_little_space(void)
 {
     static char small[MPI_BSEND_OVERHEAD + 100];
@@ -83,6 +111,7 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     enough_space();
     detach_waits();
+    flush_returns();
     too_little_space();
     return finish();
 }

@@ -73,6 +73,28 @@ static void automatic(MPI_Comm comm)
     CHECK(back == MPI_BUFFER_AUTOMATIC, "the automatic buffer came back as %p", back);
 }
 
+/* A nonblocking flush returns while a message still waits for its receiver, which waits for word from here. */
+static void flush_returns(MPI_Comm comm)
+{
+    enum { LONG = 4000000 };
+    int space = LONG + MPI_BSEND_OVERHEAD, size, word = 1, peer = check_size - 1 - check_rank;
+    char *buffer = malloc((size_t)space), *data = malloc(LONG);
+    void *back;
+    MPI_Request request;
+    pattern_fill(data, LONG, (unsigned)check_rank);
+    CALL(MPI_Comm_attach_buffer(comm, buffer, space));
+    CALL(MPI_Bsend(data, LONG, MPI_BYTE, peer, 4, comm));
+    CALL(MPI_Comm_iflush_buffer(comm, &request));
+    CALL(MPI_Sendrecv_replace(&word, 1, MPI_INT, peer, 5, peer, 5, comm, MPI_STATUS_IGNORE));
+    CALL(MPI_Recv(data, LONG, MPI_BYTE, peer, 4, comm, MPI_STATUS_IGNORE));
+    CHECK_PATTERN(data, LONG, (unsigned)peer);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CALL(MPI_Comm_detach_buffer(comm, &back, &size));
+    CHECK(back == buffer && size == space, "detached %p of %d", back, size);
+    free(buffer);
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -81,6 +103,7 @@ int main(int argc, char **argv)
     own_buffer(comm);
     precedence(comm);
     automatic(comm);
+    flush_returns(comm);
     CALL(MPI_Comm_free(&comm));
     return finish();
 }

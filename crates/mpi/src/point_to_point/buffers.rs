@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::{Outgoing, outgoing};
 use crate::buffered::{self, Buffer};
 use crate::error::{Result, fail};
-use crate::face::{Handle, Status};
+use crate::face::Handle;
 use crate::request_table::{COMPLETE, Work};
 use crate::world::{self, OBJECTS};
 
@@ -92,13 +92,15 @@ impl Owner {
         })
     }
 
-    /// The standard lets a nonblocking flush be complete at once; this one is, after doing its work.
+    /// A request for the messages that are under way now.
     fn iflush(&self) -> Result<Handle> {
-        if self.is_flushed()? {
-            return Ok(COMPLETE);
-        }
-        self.flush()?;
-        world::lane()?.with(|state| state.requests.add(Work::Done(Status::EMPTY), Handle(0), None))
+        self.with(|place| {
+            let Some(buffer) = place else { return Ok(COMPLETE) };
+            world::lane()?.with(|state| match buffer.reclaim(state) {
+                true => Ok(COMPLETE),
+                false => state.requests.add(Work::Flush(buffer.under_way()), Handle(0), None),
+            })
+        })
     }
 }
 
