@@ -13,8 +13,10 @@ use towpath_engine::{Mode, RequestId};
 use crate::comm::Comm;
 use crate::constants::BUFFER_AUTOMATIC;
 use crate::error::{Result, fail};
+use crate::face::Handle;
 use crate::lane::State;
 use crate::persistent::Message;
+use crate::request_table::{Extra, Work};
 use crate::world::{self, OBJECTS};
 
 /// What one message takes of the buffer beyond its bytes; below MPI_BSEND_OVERHEAD of both faces.
@@ -64,6 +66,17 @@ impl Buffer {
     /// The messages that [`Buffer::reclaim`] has not found sent.
     pub fn under_way(&self) -> Vec<RequestId> {
         self.under_way.iter().map(|copy| copy.id).collect()
+    }
+
+    /// The buffer goes, its messages stay: their copies live until they are sent.
+    pub fn leave(self, state: &mut State) -> Result<()> {
+        let ids = self.under_way();
+        ids.iter().for_each(|id| state.engine.free_when_done(*id));
+        let extra = Extra { start: None, finish: None, keep: Some(Box::new(self.under_way)) };
+        let request = state.requests.add(Work::Flush(ids), Handle(0), Some(Box::new(extra)))?;
+        state.abandon(request)?;
+        state.sweep_abandoned();
+        Ok(())
     }
 
     fn has_room(&self, length: usize) -> bool {

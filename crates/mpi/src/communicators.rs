@@ -287,6 +287,9 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
     object.attributes.delete_all(*comm)?;
     OBJECTS.comms.remove(*comm);
     *comm = COMM_NULL;
+    if let Some(buffer) = object.settings().buffer.take() {
+        world::lane()?.with(|state| buffer.leave(state))?;
+    }
     Ok(())
 }
 

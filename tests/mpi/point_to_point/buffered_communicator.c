@@ -95,6 +95,31 @@ static void flush_returns(MPI_Comm comm)
     free(data);
 }
 
+/* A buffered message that is under way when its communicator is freed arrives as it was sent (7.4.3). */
+static void freed_under_way(void)
+{
+    enum { LONG = 300000 };
+    static char buffer[LONG + MPI_BSEND_OVERHEAD];
+    char *data = malloc(LONG), *in = malloc(LONG), *others[64];
+    MPI_Comm comm;
+    MPI_Request request;
+    CALL(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    CALL(MPI_Comm_attach_buffer(comm, buffer, sizeof buffer));
+    CALL(MPI_Irecv(in, LONG, MPI_BYTE, 0, 7, comm, &request));
+    pattern_fill(data, LONG, 9);
+    CALL(MPI_Bsend(data, LONG, MPI_BYTE, 0, 7, comm));
+    CALL(MPI_Comm_free(&comm));
+    /* Memory that was freed too early is in other hands by now. */
+    for (int i = 0; i < 64; i++)
+        others[i] = memset(malloc(LONG), 0xee, LONG);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_PATTERN(in, LONG, 9);
+    for (int i = 0; i < 64; i++)
+        free(others[i]);
+    free(data);
+    free(in);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -104,6 +129,7 @@ int main(int argc, char **argv)
     precedence(comm);
     automatic(comm);
     flush_returns(comm);
+    freed_under_way();
     CALL(MPI_Comm_free(&comm));
     return finish();
 }
