@@ -61,6 +61,20 @@ pub fn barrier(bridge: &Bridge) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
+/// A plan that makes the words of both ranks 0 known to everybody: the first half of `words` is what rank 0 of the local
+/// group says (elsewhere it is only filled in), the second half becomes what rank 0 of the other group says.
+pub fn introduce(bridge: &Bridge, words: &Buffer) -> Result<Plan, PlanError> {
+    let mut builder = Builder::new(bridge.call.team);
+    if builder.rank() == 0 {
+        let half = words.bytes() / 2;
+        builder.send_to(bridge.remote[0], 0, Piece::range(words.pointer, 0, half));
+        builder.receive_from(bridge.remote[0], 0, Piece::range(words.pointer, half, half));
+        builder.phase();
+    }
+    broadcast::append(&mut builder, &bridge.call, 0, words);
+    builder.finish()
+}
+
 /// A plan without steps, for ranks that take no part.
 pub fn nothing(bridge: &Bridge) -> Result<Plan, PlanError> {
     Builder::new(bridge.call.team).finish()

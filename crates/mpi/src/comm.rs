@@ -25,7 +25,18 @@ pub struct Remote {
     /// The remote group.
     pub group: Arc<Group>,
     /// Context of an intracommunicator of the local group alone, for collectives that need one.
-    pub local_context: ContextId,
+    local_context: AtomicU64,
+}
+
+impl Remote {
+    /// The remote group, and a context of the local group alone.
+    pub fn new(group: Arc<Group>, local_context: ContextId) -> Remote {
+        Remote { group, local_context: AtomicU64::new(local_context.0) }
+    }
+
+    fn local_context(&self) -> ContextId {
+        ContextId(self.local_context.load(Ordering::Relaxed))
+    }
 }
 
 /// What the program may change at any time.
@@ -109,9 +120,13 @@ impl Comm {
         ContextId(self.context.load(Ordering::Relaxed))
     }
 
-    /// Gives the context when MPI_Comm_idup learns it.
-    pub fn set_context(&self, context: ContextId) {
+    /// Gives the contexts when MPI_Comm_idup learns them: the communicator's own, and that of the local group of an
+    /// intercommunicator.
+    pub fn set_contexts(&self, (context, local): (ContextId, ContextId)) {
         self.context.store(context.0, Ordering::Relaxed);
+        if let Some(remote) = &self.remote {
+            remote.local_context.store(local.0, Ordering::Relaxed);
+        }
     }
 
     /// What the program may change.
@@ -160,7 +175,7 @@ impl Comm {
 
     /// My group as collectives see it, on a plane.
     pub fn team(&self, plane: Plane) -> Team {
-        let context = self.remote.as_ref().map_or(self.context(), |remote| remote.local_context);
+        let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);
         Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
     }
 

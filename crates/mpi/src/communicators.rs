@@ -11,12 +11,13 @@ use towpath_engine::messages::Team;
 use crate::comm::{Comm, Form, Remote};
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
-use crate::face::{Handle, Status};
+use crate::face::Handle;
 use crate::group::{Group, Relation};
 use crate::groups;
 use crate::info::{self, Pairs};
 use crate::intercomm;
 use crate::internal;
+use crate::proposals::Proposals;
 use crate::request_table::{Extra, Work};
 use crate::strings::text;
 use crate::world::{self, OBJECTS};
@@ -66,17 +67,11 @@ pub(crate) fn insert(comm: Comm) -> Result<Handle> {
     Ok(handle)
 }
 
-/// A copy of `parent` under new contexts, with its attributes, topology and error handler.
-fn copy_of(
-    parent: &Arc<Comm>,
-    handle: Handle,
-    context: ContextId,
-    local_context: ContextId,
-    hints: Pairs,
-) -> Result<Comm> {
+/// A copy of `parent` without contexts, with its attributes, topology and error handler.
+fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
     let attributes = parent.attributes.copied(handle)?;
-    let remote = parent.remote.as_ref().map(|remote| Remote { group: remote.group.clone(), local_context });
-    let copy = Comm::new(context, parent.group.clone(), remote, parent.errhandler())
+    let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
+    let copy = Comm::new(ContextId(0), parent.group.clone(), remote, parent.errhandler())
         .with_topology(parent.topology.clone())
         .with_attributes(attributes);
     copy.settings().info = hints;
@@ -85,15 +80,13 @@ fn copy_of(
 
 fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
     let parent = world::comm(comm)?.clone();
-    let (context, local) = if parent.is_inter() {
-        intercomm::agree(&parent)?
-    } else {
-        let (team, sequence) = internal::team_of(&parent);
-        let mut word = [world::new_context().0];
-        internal::broadcast(&team, sequence, 0, &mut word)?;
-        (ContextId(word[0]), ContextId(0))
-    };
-    insert(copy_of(&parent, comm, context, local, hints)?)
+    let mut proposals = Proposals::new();
+    let plan = proposals.plan(&parent)?;
+    // SAFETY: the proposals live until the plan has run.
+    unsafe { internal::run(plan, parent.next_sequence(Form::Blocking)) }?;
+    let copy = copy_of(&parent, comm, hints)?;
+    copy.set_contexts(proposals.settled(&parent));
+    insert(copy)
 }
 
 /// MPI_Comm_dup.
@@ -110,24 +103,20 @@ pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
 
 fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     let parent = world::comm(comm)?.clone();
-    if parent.is_inter() {
-        let handle = dup(comm, hints)?;
-        let request = world::lane()?.with(|state| state.requests.add(Work::Done(Status::EMPTY), comm, None))?;
-        return Ok((handle, request));
-    }
-    let (team, sequence) = (parent.team(Plane::Collective), parent.next_sequence(Form::Nonblocking));
-    let mut word = Box::new([world::new_context().0]);
-    let handle = insert(copy_of(&parent, comm, ContextId(0), ContextId(0), hints)?)?;
+    let mut proposals = Box::new(Proposals::new());
+    let handle = insert(copy_of(&parent, comm, hints)?)?;
     let copy = world::comm(handle)?.clone();
-    let plan = internal::broadcast_plan(&team, 0, &mut word[..])?;
-    // SAFETY: `word` moves into the request and lives until it is complete.
-    let run = Box::new(unsafe { plan.start(sequence) });
-    let finish = Box::new(move || copy.set_context(ContextId(word[0])));
-    let request = world::lane()?.with(|state| {
+    let plan = proposals.plan(&parent)?;
+    // SAFETY: the proposals move into the request and live until it is complete.
+    let run = Box::new(unsafe { plan.start(parent.next_sequence(Form::Nonblocking)) });
+    let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
+    let lane = world::lane()?;
+    let request = lane.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
         let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
         state.requests.add(Work::Run(id), comm, Some(extra))
     })?;
+    lane.nudge();
     Ok((handle, request))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use towpath_base::ids::{ContextId, Plane};
+use towpath_base::ids::Plane;
 
 use crate::comm::{Comm, Remote};
 use crate::communicators::{Choice, insert, of_color};
@@ -48,16 +48,6 @@ pub(crate) fn spread(
     internal::broadcast(team, sequence, root, words)
 }
 
-/// New contexts for a copy of an intercommunicator: the common one, and the one of the own group.
-pub(crate) fn agree(comm: &Comm) -> Result<(ContextId, ContextId)> {
-    let (team, sequence) = internal::team_of(comm);
-    let mut proposal = [world::new_context().0, world::new_context().0];
-    internal::broadcast(&team, sequence, 0, &mut proposal)?;
-    let theirs = trade(comm, &proposal)?;
-    let common = if is_low(comm) { proposal[0] } else { theirs[0] };
-    Ok((ContextId(common), ContextId(proposal[1])))
-}
-
 /// MPI_Comm_split of an intercommunicator: a color that only one side has gives MPI_COMM_NULL.
 pub(crate) fn split(comm: &Arc<Comm>, color: i32, key: i32) -> Result<Handle> {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
@@ -75,6 +65,6 @@ pub(crate) fn split(comm: &Arc<Comm>, color: i32, key: i32) -> Result<Handle> {
     let context = if is_low(comm) { ours[0].context } else { others[0].context };
     let group =
         |members: &[&Choice]| Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()));
-    let remote = Remote { group: group(&others), local_context: ours[0].local_context };
+    let remote = Remote::new(group(&others), ours[0].local_context);
     insert(Comm::new(context, group(&ours), Some(remote), comm.errhandler()))
 }

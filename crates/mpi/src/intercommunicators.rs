@@ -77,7 +77,7 @@ pub fn intercomm_create(
     if let Some(both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
         fail!(ERR_COMM, "process {} is in both groups; the groups of an intercommunicator must be disjoint", both.0);
     }
-    let remote = Remote { group: Arc::new(Group::new(members, world::me())), local_context };
+    let remote = Remote::new(Arc::new(Group::new(members, world::me())), local_context);
     insert(Comm::new(ContextId(words[0]), local.group.clone(), Some(remote), local.errhandler()))
 }
 

@@ -32,6 +32,7 @@ pub mod operations;
 mod persistent;
 pub mod point_to_point;
 pub mod processes;
+mod proposals;
 mod request_table;
 pub mod requests;
 mod runs;

@@ -60,6 +60,44 @@ static void merge(MPI_Comm inter, int local, int remote)
     }
 }
 
+/* MPI_Comm_idup returns before the other group has called it: that group waits for word from here first. */
+static void nonblocking(MPI_Comm inter, int local, int remote)
+{
+    MPI_Comm copies[3];
+    MPI_Request requests[3];
+    int word = 1, rank, result;
+    CALL(MPI_Comm_rank(inter, &rank));
+    if (!low)
+        CALL(MPI_Recv(&word, 1, MPI_INT, 0, 7, inter, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 3; i++)
+        CALL(MPI_Comm_idup(inter, &copies[i], &requests[i]));
+    if (low && rank == 0)
+        for (int peer = 0; peer < remote; peer++)
+            CALL(MPI_Send(&word, 1, MPI_INT, peer, 7, inter));
+    for (int i = 2; i >= 0; i--)
+        CALL(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    for (int i = 0; i < 3; i++) {
+        CALL(MPI_Comm_compare(inter, copies[i], &result));
+        CHECK(result == MPI_CONGRUENT, "a duplicate compares as %d", result);
+        queries(copies[i], local, remote);
+        across(copies[i], remote);
+        merge(copies[i], local, remote);
+        CALL(MPI_Barrier(copies[i]));
+    }
+    /* Every copy has contexts of its own: messages of the one do not match on another. */
+    int in[2] = {0, 0}, out[2] = {1, 2}, peer = rank % remote;
+    if (local == remote) {
+        CALL(MPI_Irecv(&in[1], 1, MPI_INT, peer, 1, copies[1], &requests[0]));
+        CALL(MPI_Irecv(&in[0], 1, MPI_INT, peer, 1, copies[0], &requests[1]));
+        CALL(MPI_Send(&out[0], 1, MPI_INT, peer, 1, copies[0]));
+        CALL(MPI_Send(&out[1], 1, MPI_INT, peer, 1, copies[1]));
+        CALL(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        CHECK(in[0] == 1 && in[1] == 2, "messages of two copies were mixed: %d %d", in[0], in[1]);
+    }
+    for (int i = 0; i < 3; i++)
+        CALL(MPI_Comm_free(&copies[i]));
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -78,6 +116,7 @@ int main(int argc, char **argv)
     queries(copy, local, remote);
     across(copy, remote);
     CALL(MPI_Comm_free(&copy));
+    nonblocking(inter, local, remote);
     /* Split by even and odd: each colour has ranks of both sides, or gets nothing. */
     int rank, size = -1;
     CALL(MPI_Comm_rank(inter, &rank));

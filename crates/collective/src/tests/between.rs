@@ -67,6 +67,25 @@ fn barrier_ends_in_both_groups() {
 }
 
 #[test]
+fn introduction_tells_everybody_of_both_leaders() {
+    for &groups in GROUPS {
+        let mut words: Vec<Store<i64>> = (0..groups.0 + groups.1).map(|_| Store::new(Shape::Dense, 6)).collect();
+        for leader in [0, groups.0] {
+            words[leader] = Store::filled(Shape::Dense, 6, leader);
+        }
+        let own = |index: usize| if index < groups.0 { (0, groups.0) } else { (groups.0, 0) };
+        run(groups, &Selection::default(), |index, _, bridge| {
+            inter::introduce(bridge, &words[index].buffer(6)).unwrap()
+        });
+        for (index, row) in words.iter().enumerate() {
+            let (mine, theirs) = own(index);
+            row.assert_values(0, 3, mine, 0, &groups);
+            row.assert_values(3, 3, theirs, 0, &groups);
+        }
+    }
+}
+
+#[test]
 fn bcast_reaches_the_other_group() {
     for (&groups, &count) in GROUPS.iter().flat_map(|groups| COUNTS.iter().map(move |count| (groups, count))) {
         for root in roots(groups.0) {
