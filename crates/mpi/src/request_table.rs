@@ -32,8 +32,9 @@ pub enum Work {
     Send(RequestId),
     /// A message received.
     Receive(RequestId),
-    /// A send and a receive in one request (MPI_Isendrecv).
-    Both(RequestId, RequestId),
+    /// A send and a receive in one request (MPI_Isendrecv); without the latter the status is that of a receive from
+    /// MPI_PROC_NULL.
+    Both(RequestId, Option<RequestId>),
     /// A collective operation.
     Run(RunId),
     /// Messages that were under way from an attached buffer (MPI_Buffer_iflush); what the buffer has taken back counts as
@@ -190,7 +191,9 @@ impl State {
         }
         Ok(match self.requests.work(request)? {
             Work::Send(id) | Work::Receive(id) => self.engine.is_complete(*id),
-            Work::Both(send, receive) => self.engine.is_complete(*send) && self.engine.is_complete(*receive),
+            Work::Both(send, receive) => {
+                self.engine.is_complete(*send) && receive.is_none_or(|receive| self.engine.is_complete(receive))
+            }
             Work::Run(id) => self.runs.is_complete(*id),
             Work::Flush(ids) => ids.iter().all(|id| self.engine.is_complete(*id)),
             Work::Generalized(operation) => operation.is_complete(),
@@ -242,13 +245,14 @@ impl State {
         }
         let status = match self.requests.work(request)? {
             Work::Generalized(operation) => return Ok(Ended::Ask(operation.clone())),
-            Work::Receive(id) | Work::Both(_, id) => {
+            Work::Receive(id) | Work::Both(_, Some(id)) => {
                 self.engine.peek(*id).map_or(Status::EMPTY, |completion| status_of(&completion))
             }
             Work::Send(id) => {
                 let cancelled = self.engine.peek(*id).is_some_and(|completion| completion.cancelled);
                 Status { cancelled, ..Status::EMPTY }
             }
+            Work::Both(_, None) => FROM_NOBODY,
             Work::Done(status) => *status,
             Work::Run(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
         };
@@ -266,9 +270,10 @@ impl State {
                 (Status { cancelled: completion.cancelled, ..Status::EMPTY }, failure_of(&completion))
             }
             Work::Both(send, receive) => {
-                let sent = self.taken(send);
-                let completion = self.taken(receive);
-                (status_of(&completion), failure_of(&sent).or_else(|| failure_of(&completion)))
+                let sent = failure_of(&self.taken(send));
+                let received = receive.map(|receive| self.taken(receive));
+                let status = received.as_ref().map_or(FROM_NOBODY, status_of);
+                (status, sent.or_else(|| received.as_ref().and_then(failure_of)))
             }
             Work::Run(id) => {
                 let (run, failure) = self.runs.recover(id);

@@ -52,6 +52,40 @@ static void line(void)
     CHECK(out == (right == MPI_PROC_NULL ? check_rank : right), "replaced by %d from %d", out, right);
 }
 
+/* The nonblocking forms with one half only: the status is that of a receive from MPI_PROC_NULL. MPI 5.0, 3.10 and 3.11 */
+static void half(void)
+{
+    int left = check_rank > 0 ? check_rank - 1 : MPI_PROC_NULL, out = check_rank, in = -7, count = -1;
+    int right = check_rank + 1 < check_size ? check_rank + 1 : MPI_PROC_NULL;
+    MPI_Status status;
+    MPI_Request request;
+    for (int form = 0; form < 3; form++) {
+        out = check_rank;
+        memset(&status, 0x55, sizeof status);
+        if (form == 0)
+            CALL(MPI_Isendrecv(&out, 1, MPI_INT, right, 5, &in, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &request));
+        else if (form == 1)
+            CALL(MPI_Isendrecv_replace(&out, 1, MPI_INT, right, 5, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &request));
+        else
+            CALL(MPI_Sendrecv(&out, 1, MPI_INT, right, 5, &in, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status));
+        if (left != MPI_PROC_NULL) {
+            CALL(MPI_Recv(&in, 1, MPI_INT, left, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK(in == left, "received %d from %d", in, left);
+        }
+        if (form == 0) {
+            int flag = 0;
+            while (!flag)
+                CALL(MPI_Request_get_status(request, &flag, &status));
+            CHECK(status.MPI_SOURCE == MPI_PROC_NULL, "the request says source %d", status.MPI_SOURCE);
+        }
+        if (form < 2)
+            CALL(MPI_Wait(&request, &status));
+        CALL(MPI_Get_count(&status, MPI_INT, &count));
+        CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG && count == 0, "form %d: source %d tag %d count %d",
+              form, status.MPI_SOURCE, status.MPI_TAG, count);
+    }
+}
+
 /* Replacing in place with gaps: the gaps stay. */
 static void replace_strided(void)
 {
@@ -78,6 +112,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 6; i++)
         ring(sizes[i], out, in);
     line();
+    if (check_all_statuses)
+        half();
     replace_strided();
     free(out);
     free(in);

@@ -31,8 +31,7 @@ unsafe fn begin(
             state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
         });
         match (send, receive) {
-            (Some(send), Some(receive)) => Work::Both(send, receive),
-            (Some(send), None) => Work::Send(send),
+            (Some(send), receive) => Work::Both(send, receive),
             (None, Some(receive)) => Work::Receive(receive),
             (None, None) => Work::Done(FROM_NOBODY),
         }
@@ -45,8 +44,7 @@ unsafe fn begin(
 fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Result<Status> {
     let lane = world::lane()?;
     let (send, receive) = match work {
-        Work::Both(send, receive) => (Some(send), Some(receive)),
-        Work::Send(send) => (Some(send), None),
+        Work::Both(send, receive) => (Some(send), receive),
         Work::Receive(receive) => (None, Some(receive)),
         _ => (None, None),
     };
