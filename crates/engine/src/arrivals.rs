@@ -31,6 +31,8 @@ pub(crate) enum Action {
 
 /// Everything of the engine except the wire.
 pub(crate) struct State {
+    /// What this process is called.
+    pub(crate) own: PeerIndex,
     pub(crate) limits: Limits,
     pub(crate) peers: Peers,
     pub(crate) posted: Posted,
@@ -83,8 +85,9 @@ pub(crate) unsafe fn deliver(target: &mut Target, payload: *const u8, length: us
 }
 
 impl State {
-    pub(crate) fn new(limits: Limits, peers: usize) -> State {
+    pub(crate) fn new(own: PeerIndex, limits: Limits, peers: usize) -> State {
         State {
+            own,
             limits,
             peers: Peers::new(peers, limits.unexpected_bytes),
             posted: Posted::new(FRONT),

@@ -1,7 +1,8 @@
 //! Cancelling (MPI 5.0, 3.8.4): either the operation is taken back entirely or it ends as if nobody had asked.
 //!
 //! A receive that is not matched leaves the posted queue. A send that still waits for the wire leaves its queue. A message
-//! under way is called back by asking its receiver, which drops it if no receive has taken it, and answers.
+//! under way is called back by asking its receiver, which drops it if no receive has taken it, and answers; the sender hears
+//! of it by progress, unless it is the receiver itself.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
@@ -54,15 +55,20 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Asks the receiver, once.
+    /// Asks the receiver, once. A message to this process is here already, unless the wire still has it.
     fn call_back(&mut self, index: u32, to: PeerIndex) {
         let slot = self.state.requests.slot(index);
         let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);
-        if number != UNNUMBERED {
-            let request = self.state.requests.id(index).0;
-            self.state.control(to, protocol::CANCEL, [number, request]);
-            self.act();
+        if number == UNNUMBERED {
+            return;
         }
+        let words = [number, self.state.requests.id(index).0];
+        if to == self.state.own && self.state.unexpected.find_sequence(to, number).is_some() {
+            self.state.cancel_wanted(to, &words);
+        } else {
+            self.state.control(to, protocol::CANCEL, words);
+        }
+        self.act();
     }
 }
 
@@ -76,7 +82,12 @@ impl State {
         {
             self.matched(from, message.length as usize, None, message.body);
         }
-        self.control(from, protocol::CANCELLED, [words[1], taken]);
+        let answer = [words[1], taken];
+        if from == self.own {
+            self.cancel_answered(&answer);
+        } else {
+            self.control(from, protocol::CANCELLED, answer);
+        }
     }
 
     /// A receiver has answered.

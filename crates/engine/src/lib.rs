@@ -68,7 +68,8 @@ pub struct Engine<W: Wire> {
 impl<W: Wire> Engine<W> {
     /// An engine over `wire` that expects `peers` peers; further peers are added when they are first named.
     pub fn new(wire: W, limits: Limits, peers: usize) -> Engine<W> {
-        Engine { wire, state: State::new(limits, peers) }
+        let own = wire.own();
+        Engine { wire, state: State::new(own, limits, peers) }
     }
 
     /// The wire, for what the engine does not do (declaring neighbours, figures).

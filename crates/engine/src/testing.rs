@@ -206,6 +206,10 @@ impl TestWire {
 }
 
 impl Wire for TestWire {
+    fn own(&self) -> PeerIndex {
+        PeerIndex(self.me as u32)
+    }
+
     unsafe fn short(
         &mut self,
         to: PeerIndex,
@@ -334,6 +338,10 @@ impl<S: Sink> Sink for Note<'_, S> {
 }
 
 impl<W: Wire> Wire for Logged<W> {
+    fn own(&self) -> PeerIndex {
+        self.wire.own()
+    }
+
     unsafe fn short(
         &mut self,
         to: PeerIndex,

@@ -191,6 +191,29 @@ fn freed_requests_finish_by_themselves() {
 }
 
 #[test]
+fn a_message_to_oneself_is_taken_back_without_a_journey() {
+    let mut world = World::plain(2);
+    for length in LENGTHS {
+        let data = pattern(9, length);
+        for (mode, delivered) in [(Mode::Standard, true), (Mode::Synchronous, true), (Mode::Standard, false)] {
+            let send = world.send(1, 1, 3, bytes(&data), mode);
+            while delivered && world.engines[1].iprobe(None, CONTEXT, None).is_none() {
+                world.engines[1].progress();
+            }
+            world.engines[1].cancel(send);
+            if !delivered {
+                // Message and question arrive together.
+                world.engines[1].progress();
+            }
+            let done = world.engines[1].take(send).expect("answered at once");
+            assert!(done.cancelled, "{length} bytes, {mode:?}, delivered: {delivered}");
+            world.settle();
+            assert!(world.engines[1].iprobe(None, CONTEXT, None).is_none());
+        }
+    }
+}
+
+#[test]
 fn a_send_announced_to_a_dead_process_of_the_host_is_lost() {
     let file = tempfile::tempfile().expect("a temporary file");
     let segment = Segment::map(&file, 2, 0).expect("room for the segment");

@@ -66,6 +66,9 @@ pub trait Sink {
 ///
 /// Generic code takes `W: Wire`; there is no `dyn Wire`, so the small path stays one inlined path.
 pub trait Wire {
+    /// What this process is called.
+    fn own(&self) -> PeerIndex;
+
     /// Sends a message of at most [`SHORT_BYTES`] bytes.
     ///
     /// # Safety

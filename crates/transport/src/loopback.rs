@@ -105,6 +105,10 @@ impl Loopback {
 }
 
 impl Wire for Loopback {
+    fn own(&self) -> PeerIndex {
+        self.own
+    }
+
     unsafe fn short(
         &mut self,
         _to: PeerIndex,

@@ -83,6 +83,10 @@ impl Wires {
 }
 
 impl Wire for Wires {
+    fn own(&self) -> PeerIndex {
+        self.loopback.own()
+    }
+
     #[inline]
     unsafe fn short(
         &mut self,

@@ -36,6 +36,26 @@ static void one(int bytes, int tag)
     free(data);
 }
 
+/* A message to the own process that waits to be received is taken back before MPI_Cancel returns. */
+static void own(int bytes)
+{
+    char *data = calloc(1, (size_t)bytes + 1);
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, cancelled = 0;
+    CALL(MPI_Issend(data, bytes, MPI_BYTE, 0, 3, MPI_COMM_SELF, &request));
+    CALL(MPI_Probe(0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    CALL(MPI_Cancel(&request));
+    CALL(MPI_Request_get_status(request, &flag, &status));
+    REQUIRE(flag, "the cancelled send of %d bytes is not complete", bytes);
+    CALL(MPI_Test_cancelled(&status, &cancelled));
+    CHECK(cancelled, "the send of %d bytes was not cancelled", bytes);
+    CALL(MPI_Request_free(&request));
+    CALL(MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag, "a cancelled message can still be probed");
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -43,6 +63,8 @@ int main(int argc, char **argv)
     for (int round = 0; round < 10; round++)
         for (int i = 0; i < (argc > 1 ? 5 : 3); i++)
             one(sizes[i], round * 5 + i);
+    for (int i = 0; argc > 1 && i < 5; i++)
+        own(sizes[i]);
     if (argc > 1 && check_rank == 0) /* our own promise: unmatched sends are cancelled */
         CHECK(cancelled_here == 50, "only %d of 50 unmatched sends were cancelled", cancelled_here);
     return finish();

@@ -331,6 +331,9 @@ impl<W: Wire> Model<W> {
         let Some(request) = self.sent[&name].request else { return };
         let finished = self.engines[me].is_complete(request);
         self.engines[me].cancel(request);
+        if self.sent[&name].to == me && self.ranks[me].unexpected.contains(&name) {
+            return self.cancel_own(me, name, request);
+        }
         if finished || !self.engines[me].is_complete(request) {
             return;
         }
@@ -343,6 +346,23 @@ impl<W: Wire> Model<W> {
         let sent = self.account(name);
         (sent.cancelled, sent.settled) = (true, true);
         self.check_sends(me);
+    }
+
+    /// A message to the own process that has arrived is cancelled at once, unless a question for it travels already.
+    fn cancel_own(&mut self, me: usize, name: u64, request: RequestId) {
+        if self.engines[me].peek(request).is_some_and(|done| done.cancelled) {
+            self.take_back(me, name);
+            self.check_sends(me);
+        }
+    }
+
+    /// The receiver gives an unmatched message back.
+    fn take_back(&mut self, receiver: usize, name: u64) {
+        self.seen[3] += 1;
+        self.ranks[receiver].unexpected.retain(|other| *other != name);
+        let sent = self.account(name);
+        (sent.cancelled, sent.settled) = (true, true);
+        self.forget(name);
     }
 
     fn progress(&mut self, me: usize) {
@@ -375,12 +395,9 @@ impl<W: Wire> Model<W> {
                 let same =
                     |name: &&u64| self.sent[name].from == from && self.sent[name].number == Some(header.words[0]);
                 let found = unmatched.iter().find(same).copied();
-                self.seen[if found.is_some() { 3 } else { 4 }] += 1;
-                if let Some(name) = found {
-                    self.ranks[me].unexpected.retain(|other| *other != name);
-                    let sent = self.account(name);
-                    (sent.cancelled, sent.settled) = (true, true);
-                    self.forget(name);
+                match found {
+                    Some(name) => self.take_back(me, name),
+                    None => self.seen[4] += 1,
                 }
             }
             _ => {}

@@ -120,6 +120,10 @@ impl<W: Wire> Faulty<W> {
 }
 
 impl<W: Wire> Wire for Faulty<W> {
+    fn own(&self) -> PeerIndex {
+        self.inner.own()
+    }
+
     unsafe fn short(
         &mut self,
         to: PeerIndex,
