@@ -3,6 +3,7 @@
 #   make demo                  build, set up, and run programs that nobody here wrote
 #   make test                  build, set up, and run all tests (25 minutes on two cores at most)
 #   make build                 build/install (lib, include, bin) and the wheel in build/dist
+#   make wheel-manylinux       a wheel for any machine with glibc 2.28 or newer and no Rust, in build/manylinux; checked
 #   make install PREFIX=/opt/towpath
 #   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
@@ -21,13 +22,17 @@ REPEAT ?= 500
 LOCKED = mkdir -p build && flock build/lock
 TIMED = $(PYTHON) tests/timed.py
 
-.PHONY: build wheel install demo test bench stress lint clean
+.PHONY: build wheel wheel-manylinux install demo test bench stress lint clean
 
 build:
 	@$(LOCKED) $(TIMED) "build the libraries" $(CARGO) run -q -p xtask -- dist --prefix build/install
 	@$(LOCKED) $(TIMED) "build the wheel" $(PYTHON) tests/wheel.py
 
 wheel: build
+
+wheel-manylinux:
+	@$(LOCKED) $(TIMED) "build the wheel for old systems" $(PYTHON) tests/wheel.py --manylinux
+	@$(PYTHON) tests/packaging.py --manylinux
 
 install: build
 	@mkdir -p "$(DESTDIR)$(PREFIX)"

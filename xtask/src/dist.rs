@@ -35,10 +35,13 @@ const COMPILERS: &[(&str, bool, &str)] = &[
     ("mpic++_abi", true, "standard"),
 ];
 
-/// Builds with a cargo profile and fills the prefix.
-pub fn run(root: &Path, prefix: &Path, profile: &str) -> Result<(), String> {
+/// Builds with a cargo profile, for this machine's glibc or an older one, and fills the prefix.
+pub fn run(root: &Path, prefix: &Path, profile: &str, glibc: Option<&str>) -> Result<(), String> {
     let prefix = std::path::absolute(prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
-    let target = build(root, profile)?;
+    let target = match glibc {
+        None => build(root, profile)?,
+        Some(version) => build_for_glibc(root, profile, version)?,
+    };
     for folder in ["lib/pkgconfig", "include/standard", "bin"] {
         let path = prefix.join(folder);
         fs::create_dir_all(&path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
@@ -70,8 +73,53 @@ fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
         successful(cargo(root).args(words))?;
     }
     successful(cargo(root).args(["build", "-q", "--profile", profile, "-p", "towpath-launch", "--bins"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join(if profile == "dev" { "debug" } else { profile }))
+    Ok(target_folder(root).join(folder_of(profile)))
+}
+
+fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+fn folder_of(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
+}
+
+/// As [`build`], linked by zig, which knows the symbols of every version of glibc.
+///
+/// The libraries must be linked with the system's libgcc_s, not with zig's own unwinder: a C++ exception that reaches a
+/// frame of Rust is raised by the one, and its context means nothing to the other (a crash instead of a message).
+fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf, String> {
+    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let target = format!("{triple}.{version}");
+    let folder = target_folder(root).join(&triple);
+    let unwinder = folder.join("unwinder");
+    copy_unwinder(&unwinder)?;
+    let zigbuild = || {
+        let mut command = Command::new("cargo-zigbuild");
+        command.current_dir(root);
+        command
+    };
+    for (package, ..) in LIBRARIES {
+        let words = ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
+        let mut command = zigbuild();
+        command.args(words).args(["--crate-type", "cdylib", "--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
+        successful(command.arg(format!("native={}", unwinder.display())))?;
+    }
+    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", "towpath-launch", "--bins"];
+    successful(zigbuild().args(words))?;
+    Ok(folder.join(folder_of(profile)))
+}
+
+/// Puts the system's libgcc_s into a folder of its own: beside it the linker would find the system's glibc too.
+fn copy_unwinder(folder: &Path) -> Result<(), String> {
+    let name = "libgcc_s.so.1";
+    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .arg(format!("-print-file-name={name}"))
+        .output()
+        .map_err(|e| format!("cannot ask the C compiler for {name}: {e}"))?;
+    let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    copy(&path, &folder.join(name))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -40,6 +40,9 @@ enum Chore {
         /// Cargo profile: release, quick or dev.
         #[arg(long, default_value = "release")]
         profile: String,
+        /// Link for this version of glibc and newer ones, with cargo-zigbuild (for a wheel that other machines can use).
+        #[arg(long, value_name = "2.28")]
+        glibc: Option<String>,
     },
 }
 
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().chore {
         Chore::Codegen { check } => codegen::run(&root, check),
         Chore::Arrows => arrows::run(&root),
-        Chore::Dist { prefix, profile } => dist::run(&root, &prefix, &profile),
+        Chore::Dist { prefix, profile, glibc } => dist::run(&root, &prefix, &profile, glibc.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
