@@ -14,7 +14,11 @@ pub(crate) use crate::status::*;
 
 /// Runs a body that needs an initialised MPI; returns the code for the program.
 #[inline(always)]
-pub(crate) fn call(number: u16, target: Target, body: impl FnOnce() -> towpath_mpi::error::Result<()>) -> c_int {
+pub(crate) fn call(
+    number: u16,
+    target: impl FnOnce() -> Target,
+    body: impl FnOnce() -> towpath_mpi::error::Result<()>,
+) -> c_int {
     error_code_out(towpath_mpi::entry::call(&FACE, number, target, body))
 }
 
@@ -22,7 +26,7 @@ pub(crate) fn call(number: u16, target: Target, body: impl FnOnce() -> towpath_m
 #[inline]
 pub(crate) fn call_any_time(
     number: u16,
-    target: Target,
+    target: impl FnOnce() -> Target,
     body: impl FnOnce() -> towpath_mpi::error::Result<()>,
 ) -> c_int {
     error_code_out(towpath_mpi::entry::call_any_time(&FACE, number, target, body))

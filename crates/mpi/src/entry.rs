@@ -13,30 +13,40 @@ use crate::world;
 
 /// Runs a body that needs an initialised MPI; returns MPI_SUCCESS or the neutral code after the error handler.
 ///
-/// `number` is the function's number in `towpath_base::calls::NAMES`.
+/// `number` is the function's number in `towpath_base::calls::NAMES`; `target` is asked only when something fails.
 #[inline(always)]
-pub fn call(face: &'static Face, number: u16, target: Target, body: impl FnOnce() -> Result<()>) -> i32 {
+pub fn call(
+    face: &'static Face,
+    number: u16,
+    target: impl FnOnce() -> Target,
+    body: impl FnOnce() -> Result<()>,
+) -> i32 {
     let result = match world::enter(number) {
-        Ok(()) => {
+        Ok(page) => {
             let result = body();
-            world::leave();
+            world::leave(page);
             result
         }
         Err(error) => Err(error),
     };
     match result {
         Ok(()) => constants::SUCCESS,
-        Err(error) => errors::raise(face, target, number, error),
+        Err(error) => errors::raise(face, target(), number, error),
     }
 }
 
 /// Runs a body that the standard allows at any time.
 #[inline]
-pub fn call_any_time(face: &'static Face, number: u16, target: Target, body: impl FnOnce() -> Result<()>) -> i32 {
+pub fn call_any_time(
+    face: &'static Face,
+    number: u16,
+    target: impl FnOnce() -> Target,
+    body: impl FnOnce() -> Result<()>,
+) -> i32 {
     world::set_face(face);
     match body() {
         Ok(()) => constants::SUCCESS,
-        Err(error) => errors::raise(face, target, number, error),
+        Err(error) => errors::raise(face, target(), number, error),
     }
 }
 

@@ -156,7 +156,7 @@ pub enum Phase {
 static WORLD: OnceLock<World> = OnceLock::new();
 static PHASE: AtomicU32 = AtomicU32::new(0);
 static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
-/// The own control page, for the call number that every function publishes.
+/// The own control page while MPI runs, NULL before and after: every function looks at it first, and publishes its number there.
 static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Where the process stands.
@@ -169,43 +169,40 @@ pub fn phase() -> Phase {
 }
 
 pub(crate) fn set_phase(phase: Phase) {
+    let page = match WORLD.get() {
+        Some(world) if phase == Phase::Running => std::ptr::from_ref(world.segment.own_control()).cast_mut(),
+        _ => std::ptr::null_mut(),
+    };
+    PAGE.store(page, Ordering::Release);
     PHASE.store(phase as u32, Ordering::Release);
 }
 
-/// Checks that MPI may be called and publishes which function the process is in.
+/// Checks that MPI may be called and publishes which function the process is in; the page is for [`leave`].
 #[inline]
-pub fn enter(call: u16) -> Result<()> {
-    if PHASE.load(Ordering::Relaxed) != Phase::Running as u32 {
-        return not_running();
+pub fn enter(call: u16) -> Result<&'static ControlPage> {
+    // SAFETY: the page is NULL unless MPI runs, else part of the segment, which stays mapped until the process ends.
+    match unsafe { PAGE.load(Ordering::Relaxed).as_ref() } {
+        Some(page) => {
+            page.last_call.store(u32::from(call), Ordering::Relaxed);
+            page.in_call.store(1, Ordering::Relaxed);
+            Ok(page)
+        }
+        None => not_running(),
     }
-    publish(u32::from(call), 1);
-    Ok(())
 }
 
 #[cold]
-fn not_running() -> Result<()> {
+fn not_running<T>() -> Result<T> {
     match phase() {
         Phase::Before => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
         _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
     }
 }
 
-#[inline]
-fn publish(call: u32, inside: u32) {
-    let page = PAGE.load(Ordering::Relaxed);
-    // SAFETY: the page is NULL or part of the segment, which stays mapped until the process ends.
-    if let Some(page) = unsafe { page.as_ref() } {
-        if inside == 1 {
-            page.last_call.store(call, Ordering::Relaxed);
-        }
-        page.in_call.store(inside, Ordering::Relaxed);
-    }
-}
-
 /// Publishes that the process has left MPI.
 #[inline]
-pub fn leave() {
-    publish(0, 0);
+pub fn leave(page: &ControlPage) {
+    page.in_call.store(0, Ordering::Relaxed);
 }
 
 /// Remembers the face through which the program calls.
@@ -340,7 +337,6 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     if thread_level == THREAD_MULTIPLE {
         world.lane.share();
     }
-    PAGE.store(std::ptr::from_ref(world.segment.own_control()).cast_mut(), Ordering::Relaxed);
     world.segment.own_control().pid.store(std::process::id(), Ordering::Relaxed);
     world.segment.own_control().set_state(RankState::Running);
     world.segment.head().attached.fetch_add(1, Ordering::AcqRel);
@@ -455,6 +451,6 @@ pub(crate) fn leave_aborted_job() -> ! {
 /// Wakes the own waiting thread.
 pub(crate) fn wake_myself() {
     if let Some(world) = WORLD.get() {
-        towpath_machine::wait::wake(world.segment.own_control());
+        towpath_machine::wait::notify(world.segment.own_control());
     }
 }

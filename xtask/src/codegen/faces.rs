@@ -91,13 +91,13 @@ fn function(f: &Function, number: usize, built: bool, large: bool) -> String {
         let body = Body { f, large };
         let _ = write!(
             text,
-            "        {wrapper}({number}, {target}, || {{\n\
+            "        {wrapper}({number}, || {target}, || {{\n\
              \x20           // SAFETY: the program's pointers point to what their parameters mean.\n\
              \x20           unsafe {{\n{}            }}\n        }})\n",
             body.text()
         );
     } else {
-        let _ = writeln!(text, "        {wrapper}({number}, {target}, || Err(not_built()))");
+        let _ = writeln!(text, "        {wrapper}({number}, || {target}, || Err(not_built()))");
     }
     text.push_str("    }\n}\n\n");
     text

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Add_error_class, MPI_Add_error_class(errorclass: *mut c_int) {
-        call_any_time(283, Target::None, || {
+        call_any_time(283, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorclass, "errorclass")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Add_error_code, MPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) {
-        call_any_time(284, Target::None, || {
+        call_any_time(284, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorcode, "errorcode")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Add_error_string, MPI_Add_error_string(errorcode: c_int, string: *const c_char) {
-        call_any_time(285, Target::None, || {
+        call_any_time(285, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::add_error_string(error_code_in(errorcode), string)?;
@@ -48,7 +48,7 @@ export! {
 
 export! {
     PMPI_Comm_call_errhandler, MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) {
-        call(286, Target::Comm(comm_in(comm)), || {
+        call(286, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::comm_call_errhandler(comm_in(comm), error_code_in(errorcode))?;
@@ -60,7 +60,7 @@ export! {
 
 export! {
     PMPI_Comm_create_errhandler, MPI_Comm_create_errhandler(comm_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(287, Target::None, || {
+        call_any_time(287, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -74,7 +74,7 @@ export! {
 
 export! {
     PMPI_Comm_get_errhandler, MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) {
-        call(288, Target::Comm(comm_in(comm)), || {
+        call(288, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -88,7 +88,7 @@ export! {
 
 export! {
     PMPI_Comm_set_errhandler, MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) {
-        call(289, Target::Comm(comm_in(comm)), || {
+        call(289, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;
@@ -100,7 +100,7 @@ export! {
 
 export! {
     PMPI_Errhandler_free, MPI_Errhandler_free(errhandler: *mut MPI_Errhandler) {
-        call_any_time(290, Target::None, || {
+        call_any_time(290, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -116,7 +116,7 @@ export! {
 
 export! {
     PMPI_Error_class, MPI_Error_class(errorcode: c_int, errorclass: *mut c_int) {
-        call_any_time(291, Target::None, || {
+        call_any_time(291, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorclass, "errorclass")?;
@@ -130,7 +130,7 @@ export! {
 
 export! {
     PMPI_Error_string, MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) {
-        call_any_time(292, Target::None, || {
+        call_any_time(292, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(string, "string")?;
@@ -145,7 +145,7 @@ export! {
 
 export! {
     PMPI_File_call_errhandler, MPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) {
-        call(293, Target::File(file_in(fh)), || {
+        call(293, || Target::File(file_in(fh)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::file_call_errhandler(file_in(fh), error_code_in(errorcode))?;
@@ -157,7 +157,7 @@ export! {
 
 export! {
     PMPI_File_create_errhandler, MPI_File_create_errhandler(file_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(294, Target::None, || {
+        call_any_time(294, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -171,7 +171,7 @@ export! {
 
 export! {
     PMPI_File_get_errhandler, MPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) {
-        call(295, Target::File(file_in(file)), || {
+        call(295, || Target::File(file_in(file)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -185,7 +185,7 @@ export! {
 
 export! {
     PMPI_File_set_errhandler, MPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) {
-        call(296, Target::File(file_in(file)), || {
+        call(296, || Target::File(file_in(file)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::file_set_errhandler(file_in(file), errhandler_in(errhandler))?;
@@ -197,7 +197,7 @@ export! {
 
 export! {
     PMPI_Remove_error_class, MPI_Remove_error_class(errorclass: c_int) {
-        call_any_time(297, Target::None, || {
+        call_any_time(297, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::remove_error_class(error_class_in(errorclass))?;
@@ -209,7 +209,7 @@ export! {
 
 export! {
     PMPI_Remove_error_code, MPI_Remove_error_code(errorcode: c_int) {
-        call_any_time(298, Target::None, || {
+        call_any_time(298, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::remove_error_code(error_code_in(errorcode))?;
@@ -221,7 +221,7 @@ export! {
 
 export! {
     PMPI_Remove_error_string, MPI_Remove_error_string(errorcode: c_int) {
-        call_any_time(299, Target::None, || {
+        call_any_time(299, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::remove_error_string(error_code_in(errorcode))?;
@@ -233,13 +233,13 @@ export! {
 
 export! {
     PMPI_Session_call_errhandler, MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) {
-        call_any_time(300, Target::Session(session_in(session)), || Err(not_built()))
+        call_any_time(300, || Target::Session(session_in(session)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Session_create_errhandler, MPI_Session_create_errhandler(session_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(301, Target::None, || {
+        call_any_time(301, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -253,25 +253,25 @@ export! {
 
 export! {
     PMPI_Session_get_errhandler, MPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) {
-        call_any_time(302, Target::Session(session_in(session)), || Err(not_built()))
+        call_any_time(302, || Target::Session(session_in(session)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Session_set_errhandler, MPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) {
-        call_any_time(303, Target::Session(session_in(session)), || Err(not_built()))
+        call_any_time(303, || Target::Session(session_in(session)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_call_errhandler, MPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) {
-        call(304, Target::Win(win_in(win)), || Err(not_built()))
+        call(304, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_create_errhandler, MPI_Win_create_errhandler(win_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(305, Target::None, || {
+        call_any_time(305, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -285,19 +285,19 @@ export! {
 
 export! {
     PMPI_Win_get_errhandler, MPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) {
-        call(306, Target::Win(win_in(win)), || Err(not_built()))
+        call(306, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_set_errhandler, MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) {
-        call(307, Target::Win(win_in(win)), || Err(not_built()))
+        call(307, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Errhandler_create, MPI_Errhandler_create(comm_errhandler_fn: *const c_void, errhandler: *mut MPI_Errhandler) {
-        call_any_time(308, Target::None, || {
+        call_any_time(308, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -311,7 +311,7 @@ export! {
 
 export! {
     PMPI_Errhandler_get, MPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) {
-        call(309, Target::Comm(comm_in(comm)), || {
+        call(309, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
@@ -325,7 +325,7 @@ export! {
 
 export! {
     PMPI_Errhandler_set, MPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) {
-        call(310, Target::Comm(comm_in(comm)), || {
+        call(310, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::errors::comm_set_errhandler(comm_in(comm), errhandler_in(errhandler))?;

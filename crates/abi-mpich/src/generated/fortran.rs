@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Abi_get_fortran_booleans, MPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) {
-        call_any_time(488, Target::None, || {
+        call_any_time(488, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(is_set, "is_set")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Abi_get_fortran_info, MPI_Abi_get_fortran_info(info: *mut MPI_Info) {
-        call_any_time(489, Target::None, || {
+        call_any_time(489, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Abi_set_fortran_booleans, MPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) {
-        call_any_time(490, Target::None, || {
+        call_any_time(490, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::fortran::abi_set_fortran_booleans(logical_size, buffer_in(logical_true).cast_mut(), buffer_in(logical_false).cast_mut())?;
@@ -48,7 +48,7 @@ export! {
 
 export! {
     PMPI_Abi_set_fortran_info, MPI_Abi_set_fortran_info(info: MPI_Info) {
-        call_any_time(491, Target::None, || {
+        call_any_time(491, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::fortran::abi_set_fortran_info(info_in(info))?;

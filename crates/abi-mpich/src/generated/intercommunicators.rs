@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Comm_remote_group, MPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) {
-        call(238, Target::Comm(comm_in(comm)), || {
+        call(238, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(group, "group")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Comm_remote_size, MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) {
-        call(239, Target::Comm(comm_in(comm)), || {
+        call(239, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Comm_test_inter, MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) {
-        call(240, Target::Comm(comm_in(comm)), || {
+        call(240, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Intercomm_create, MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) {
-        call(241, Target::Comm(comm_in(local_comm)), || {
+        call(241, || Target::Comm(comm_in(local_comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newintercomm, "newintercomm")?;
@@ -64,7 +64,7 @@ export! {
 
 export! {
     PMPI_Intercomm_merge, MPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) {
-        call(242, Target::Comm(comm_in(intercomm)), || {
+        call(242, || Target::Comm(comm_in(intercomm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newintracomm, "newintracomm")?;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Bsend, MPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(20, Target::Comm(comm_in(comm)), || {
+        call(20, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::bsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -20,7 +20,7 @@ export! {
 
 export! {
     PMPI_Bsend_c, MPI_Bsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(20, Target::Comm(comm_in(comm)), || {
+        call(20, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::bsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -32,7 +32,7 @@ export! {
 
 export! {
     PMPI_Bsend_init, MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(21, Target::Comm(comm_in(comm)), || {
+        call(21, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -46,7 +46,7 @@ export! {
 
 export! {
     PMPI_Bsend_init_c, MPI_Bsend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(21, Target::Comm(comm_in(comm)), || {
+        call(21, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -60,7 +60,7 @@ export! {
 
 export! {
     PMPI_Buffer_attach, MPI_Buffer_attach(buffer: *mut c_void, size: c_int) {
-        call(22, Target::None, || {
+        call(22, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::buffer_attach(buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -72,7 +72,7 @@ export! {
 
 export! {
     PMPI_Buffer_attach_c, MPI_Buffer_attach_c(buffer: *mut c_void, size: i64) {
-        call(22, Target::None, || {
+        call(22, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::buffer_attach(buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -84,7 +84,7 @@ export! {
 
 export! {
     PMPI_Buffer_detach, MPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) {
-        call(23, Target::None, || {
+        call(23, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -100,7 +100,7 @@ export! {
 
 export! {
     PMPI_Buffer_detach_c, MPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut i64) {
-        call(23, Target::None, || {
+        call(23, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -116,7 +116,7 @@ export! {
 
 export! {
     PMPI_Buffer_flush, MPI_Buffer_flush() {
-        call(24, Target::None, || {
+        call(24, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::buffer_flush()?;
@@ -128,7 +128,7 @@ export! {
 
 export! {
     PMPI_Buffer_iflush, MPI_Buffer_iflush(request: *mut MPI_Request) {
-        call(25, Target::None, || {
+        call(25, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -142,7 +142,7 @@ export! {
 
 export! {
     PMPI_Comm_attach_buffer, MPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) {
-        call(26, Target::Comm(comm_in(comm)), || {
+        call(26, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::comm_attach_buffer(comm_in(comm), buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -154,7 +154,7 @@ export! {
 
 export! {
     PMPI_Comm_attach_buffer_c, MPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: i64) {
-        call(26, Target::Comm(comm_in(comm)), || {
+        call(26, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::comm_attach_buffer(comm_in(comm), buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -166,7 +166,7 @@ export! {
 
 export! {
     PMPI_Comm_detach_buffer, MPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) {
-        call(27, Target::Comm(comm_in(comm)), || {
+        call(27, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -182,7 +182,7 @@ export! {
 
 export! {
     PMPI_Comm_detach_buffer_c, MPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut i64) {
-        call(27, Target::Comm(comm_in(comm)), || {
+        call(27, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -198,7 +198,7 @@ export! {
 
 export! {
     PMPI_Comm_flush_buffer, MPI_Comm_flush_buffer(comm: MPI_Comm) {
-        call(28, Target::Comm(comm_in(comm)), || {
+        call(28, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::comm_flush_buffer(comm_in(comm))?;
@@ -210,7 +210,7 @@ export! {
 
 export! {
     PMPI_Comm_iflush_buffer, MPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) {
-        call(29, Target::Comm(comm_in(comm)), || {
+        call(29, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -224,7 +224,7 @@ export! {
 
 export! {
     PMPI_Ibsend, MPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(30, Target::Comm(comm_in(comm)), || {
+        call(30, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -238,7 +238,7 @@ export! {
 
 export! {
     PMPI_Ibsend_c, MPI_Ibsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(30, Target::Comm(comm_in(comm)), || {
+        call(30, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -252,7 +252,7 @@ export! {
 
 export! {
     PMPI_Improbe, MPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) {
-        call(31, Target::Comm(comm_in(comm)), || {
+        call(31, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -269,7 +269,7 @@ export! {
 
 export! {
     PMPI_Imrecv, MPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) {
-        call(32, Target::None, || {
+        call(32, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
@@ -287,7 +287,7 @@ export! {
 
 export! {
     PMPI_Imrecv_c, MPI_Imrecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) {
-        call(32, Target::None, || {
+        call(32, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
@@ -305,7 +305,7 @@ export! {
 
 export! {
     PMPI_Iprobe, MPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) {
-        call(33, Target::Comm(comm_in(comm)), || {
+        call(33, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -320,7 +320,7 @@ export! {
 
 export! {
     PMPI_Irecv, MPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(34, Target::Comm(comm_in(comm)), || {
+        call(34, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -334,7 +334,7 @@ export! {
 
 export! {
     PMPI_Irecv_c, MPI_Irecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(34, Target::Comm(comm_in(comm)), || {
+        call(34, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -348,7 +348,7 @@ export! {
 
 export! {
     PMPI_Irsend, MPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(35, Target::Comm(comm_in(comm)), || {
+        call(35, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -362,7 +362,7 @@ export! {
 
 export! {
     PMPI_Irsend_c, MPI_Irsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(35, Target::Comm(comm_in(comm)), || {
+        call(35, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -376,7 +376,7 @@ export! {
 
 export! {
     PMPI_Isend, MPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(36, Target::Comm(comm_in(comm)), || {
+        call(36, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -390,7 +390,7 @@ export! {
 
 export! {
     PMPI_Isend_c, MPI_Isend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(36, Target::Comm(comm_in(comm)), || {
+        call(36, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -404,7 +404,7 @@ export! {
 
 export! {
     PMPI_Isendrecv, MPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(37, Target::Comm(comm_in(comm)), || {
+        call(37, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -418,7 +418,7 @@ export! {
 
 export! {
     PMPI_Isendrecv_c, MPI_Isendrecv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(37, Target::Comm(comm_in(comm)), || {
+        call(37, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -432,7 +432,7 @@ export! {
 
 export! {
     PMPI_Isendrecv_replace, MPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(38, Target::Comm(comm_in(comm)), || {
+        call(38, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -446,7 +446,7 @@ export! {
 
 export! {
     PMPI_Isendrecv_replace_c, MPI_Isendrecv_replace_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(38, Target::Comm(comm_in(comm)), || {
+        call(38, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -460,7 +460,7 @@ export! {
 
 export! {
     PMPI_Issend, MPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(39, Target::Comm(comm_in(comm)), || {
+        call(39, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -474,7 +474,7 @@ export! {
 
 export! {
     PMPI_Issend_c, MPI_Issend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(39, Target::Comm(comm_in(comm)), || {
+        call(39, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -488,7 +488,7 @@ export! {
 
 export! {
     PMPI_Mprobe, MPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) {
-        call(40, Target::Comm(comm_in(comm)), || {
+        call(40, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
@@ -503,7 +503,7 @@ export! {
 
 export! {
     PMPI_Mrecv, MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) {
-        call(41, Target::None, || {
+        call(41, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
@@ -520,7 +520,7 @@ export! {
 
 export! {
     PMPI_Mrecv_c, MPI_Mrecv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) {
-        call(41, Target::None, || {
+        call(41, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
@@ -537,7 +537,7 @@ export! {
 
 export! {
     PMPI_Probe, MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(42, Target::Comm(comm_in(comm)), || {
+        call(42, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::probe(rank_in(source), tag_in(tag), comm_in(comm))?;
@@ -550,7 +550,7 @@ export! {
 
 export! {
     PMPI_Recv, MPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(43, Target::Comm(comm_in(comm)), || {
+        call(43, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
@@ -563,7 +563,7 @@ export! {
 
 export! {
     PMPI_Recv_c, MPI_Recv_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(43, Target::Comm(comm_in(comm)), || {
+        call(43, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
@@ -576,7 +576,7 @@ export! {
 
 export! {
     PMPI_Recv_init, MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(44, Target::Comm(comm_in(comm)), || {
+        call(44, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -590,7 +590,7 @@ export! {
 
 export! {
     PMPI_Recv_init_c, MPI_Recv_init_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(44, Target::Comm(comm_in(comm)), || {
+        call(44, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -604,7 +604,7 @@ export! {
 
 export! {
     PMPI_Rsend, MPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(45, Target::Comm(comm_in(comm)), || {
+        call(45, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::rsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -616,7 +616,7 @@ export! {
 
 export! {
     PMPI_Rsend_c, MPI_Rsend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(45, Target::Comm(comm_in(comm)), || {
+        call(45, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::rsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -628,7 +628,7 @@ export! {
 
 export! {
     PMPI_Rsend_init, MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(46, Target::Comm(comm_in(comm)), || {
+        call(46, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -642,7 +642,7 @@ export! {
 
 export! {
     PMPI_Rsend_init_c, MPI_Rsend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(46, Target::Comm(comm_in(comm)), || {
+        call(46, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -656,7 +656,7 @@ export! {
 
 export! {
     PMPI_Send, MPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(47, Target::Comm(comm_in(comm)), || {
+        call(47, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::send(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -668,7 +668,7 @@ export! {
 
 export! {
     PMPI_Send_c, MPI_Send_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(47, Target::Comm(comm_in(comm)), || {
+        call(47, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::send(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -680,7 +680,7 @@ export! {
 
 export! {
     PMPI_Send_init, MPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(48, Target::Comm(comm_in(comm)), || {
+        call(48, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -694,7 +694,7 @@ export! {
 
 export! {
     PMPI_Send_init_c, MPI_Send_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(48, Target::Comm(comm_in(comm)), || {
+        call(48, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -708,7 +708,7 @@ export! {
 
 export! {
     PMPI_Sendrecv, MPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(49, Target::Comm(comm_in(comm)), || {
+        call(49, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
@@ -721,7 +721,7 @@ export! {
 
 export! {
     PMPI_Sendrecv_c, MPI_Sendrecv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(49, Target::Comm(comm_in(comm)), || {
+        call(49, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
@@ -734,7 +734,7 @@ export! {
 
 export! {
     PMPI_Sendrecv_replace, MPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(50, Target::Comm(comm_in(comm)), || {
+        call(50, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
@@ -747,7 +747,7 @@ export! {
 
 export! {
     PMPI_Sendrecv_replace_c, MPI_Sendrecv_replace_c(buf: *mut c_void, count: i64, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) {
-        call(50, Target::Comm(comm_in(comm)), || {
+        call(50, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_status = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
@@ -760,7 +760,7 @@ export! {
 
 export! {
     PMPI_Session_attach_buffer, MPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) {
-        call_any_time(51, Target::Session(session_in(session)), || {
+        call_any_time(51, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::session_attach_buffer(session_in(session), buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -772,7 +772,7 @@ export! {
 
 export! {
     PMPI_Session_attach_buffer_c, MPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: i64) {
-        call_any_time(51, Target::Session(session_in(session)), || {
+        call_any_time(51, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::session_attach_buffer(session_in(session), buffer_in(buffer).cast_mut(), i64::from(size))?;
@@ -784,7 +784,7 @@ export! {
 
 export! {
     PMPI_Session_detach_buffer, MPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) {
-        call_any_time(52, Target::Session(session_in(session)), || {
+        call_any_time(52, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -800,7 +800,7 @@ export! {
 
 export! {
     PMPI_Session_detach_buffer_c, MPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut i64) {
-        call_any_time(52, Target::Session(session_in(session)), || {
+        call_any_time(52, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
@@ -816,7 +816,7 @@ export! {
 
 export! {
     PMPI_Session_flush_buffer, MPI_Session_flush_buffer(session: MPI_Session) {
-        call_any_time(53, Target::Session(session_in(session)), || {
+        call_any_time(53, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::session_flush_buffer(session_in(session))?;
@@ -828,7 +828,7 @@ export! {
 
 export! {
     PMPI_Session_iflush_buffer, MPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) {
-        call_any_time(54, Target::Session(session_in(session)), || {
+        call_any_time(54, || Target::Session(session_in(session)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -842,7 +842,7 @@ export! {
 
 export! {
     PMPI_Ssend, MPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(55, Target::Comm(comm_in(comm)), || {
+        call(55, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::ssend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -854,7 +854,7 @@ export! {
 
 export! {
     PMPI_Ssend_c, MPI_Ssend_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) {
-        call(55, Target::Comm(comm_in(comm)), || {
+        call(55, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::point_to_point::ssend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
@@ -866,7 +866,7 @@ export! {
 
 export! {
     PMPI_Ssend_init, MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(56, Target::Comm(comm_in(comm)), || {
+        call(56, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -880,7 +880,7 @@ export! {
 
 export! {
     PMPI_Ssend_init_c, MPI_Ssend_init_c(buf: *const c_void, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(56, Target::Comm(comm_in(comm)), || {
+        call(56, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;

@@ -8,19 +8,19 @@ use crate::prelude::*;
 
 export! {
     PMPI_Close_port, MPI_Close_port(port_name: *const c_char) {
-        call(322, Target::None, || Err(not_built()))
+        call(322, || Target::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Comm_accept, MPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) {
-        call(323, Target::Comm(comm_in(comm)), || Err(not_built()))
+        call(323, || Target::Comm(comm_in(comm)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Comm_connect, MPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) {
-        call(324, Target::Comm(comm_in(comm)), || Err(not_built()))
+        call(324, || Target::Comm(comm_in(comm)), || Err(not_built()))
     }
 }
 
@@ -28,7 +28,7 @@ export! {
     PMPI_Comm_disconnect, MPI_Comm_disconnect(comm: *mut MPI_Comm) {
         // SAFETY: NULL or the program's variable.
         let at = unsafe { comm_at(comm) };
-        call(325, Target::Comm(at), || {
+        call(325, || Target::Comm(at), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm, "comm")?;
@@ -44,7 +44,7 @@ export! {
 
 export! {
     PMPI_Comm_get_parent, MPI_Comm_get_parent(parent: *mut MPI_Comm) {
-        call(326, Target::None, || {
+        call(326, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(parent, "parent")?;
@@ -58,42 +58,42 @@ export! {
 
 export! {
     PMPI_Comm_join, MPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) {
-        call(327, Target::None, || Err(not_built()))
+        call(327, || Target::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Comm_spawn, MPI_Comm_spawn(command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) {
-        call(328, Target::Comm(comm_in(comm)), || Err(not_built()))
+        call(328, || Target::Comm(comm_in(comm)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Comm_spawn_multiple, MPI_Comm_spawn_multiple(count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) {
-        call(329, Target::Comm(comm_in(comm)), || Err(not_built()))
+        call(329, || Target::Comm(comm_in(comm)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Lookup_name, MPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) {
-        call(330, Target::None, || Err(not_built()))
+        call(330, || Target::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Open_port, MPI_Open_port(info: MPI_Info, port_name: *mut c_char) {
-        call(331, Target::None, || Err(not_built()))
+        call(331, || Target::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Publish_name, MPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) {
-        call(332, Target::None, || Err(not_built()))
+        call(332, || Target::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Unpublish_name, MPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) {
-        call(333, Target::None, || Err(not_built()))
+        call(333, || Target::None, || Err(not_built()))
     }
 }

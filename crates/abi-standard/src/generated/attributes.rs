@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Comm_create_keyval, MPI_Comm_create_keyval(comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(243, Target::None, || {
+        call_any_time(243, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Comm_delete_attr, MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) {
-        call(244, Target::Comm(comm_in(comm)), || {
+        call(244, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_delete_attr(comm_in(comm), keyval_in(comm_keyval))?;
@@ -34,7 +34,7 @@ export! {
 
 export! {
     PMPI_Comm_free_keyval, MPI_Comm_free_keyval(comm_keyval: *mut c_int) {
-        call_any_time(245, Target::None, || {
+        call_any_time(245, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Comm_get_attr, MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(246, Target::Comm(comm_in(comm)), || {
+        call(246, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
@@ -66,7 +66,7 @@ export! {
 
 export! {
     PMPI_Comm_set_attr, MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) {
-        call(247, Target::Comm(comm_in(comm)), || {
+        call(247, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_set_attr(comm_in(comm), keyval_in(comm_keyval), attribute_val)?;
@@ -78,7 +78,7 @@ export! {
 
 export! {
     PMPI_Type_create_keyval, MPI_Type_create_keyval(type_copy_attr_fn: *const c_void, type_delete_attr_fn: *const c_void, type_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(248, Target::None, || {
+        call_any_time(248, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(type_keyval, "type_keyval")?;
@@ -92,7 +92,7 @@ export! {
 
 export! {
     PMPI_Type_delete_attr, MPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) {
-        call(249, Target::None, || {
+        call(249, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::type_delete_attr(datatype_in(datatype), keyval_in(type_keyval))?;
@@ -104,7 +104,7 @@ export! {
 
 export! {
     PMPI_Type_free_keyval, MPI_Type_free_keyval(type_keyval: *mut c_int) {
-        call_any_time(250, Target::None, || {
+        call_any_time(250, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(type_keyval, "type_keyval")?;
@@ -120,7 +120,7 @@ export! {
 
 export! {
     PMPI_Type_get_attr, MPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(251, Target::None, || {
+        call(251, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
@@ -136,7 +136,7 @@ export! {
 
 export! {
     PMPI_Type_set_attr, MPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) {
-        call(252, Target::None, || {
+        call(252, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::type_set_attr(datatype_in(datatype), keyval_in(type_keyval), attribute_val)?;
@@ -148,7 +148,7 @@ export! {
 
 export! {
     PMPI_Win_create_keyval, MPI_Win_create_keyval(win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(253, Target::None, || {
+        call_any_time(253, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(win_keyval, "win_keyval")?;
@@ -162,13 +162,13 @@ export! {
 
 export! {
     PMPI_Win_delete_attr, MPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) {
-        call(254, Target::Win(win_in(win)), || Err(not_built()))
+        call(254, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_free_keyval, MPI_Win_free_keyval(win_keyval: *mut c_int) {
-        call_any_time(255, Target::None, || {
+        call_any_time(255, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(win_keyval, "win_keyval")?;
@@ -184,19 +184,19 @@ export! {
 
 export! {
     PMPI_Win_get_attr, MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(256, Target::Win(win_in(win)), || Err(not_built()))
+        call(256, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Win_set_attr, MPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) {
-        call(257, Target::Win(win_in(win)), || Err(not_built()))
+        call(257, || Target::Win(win_in(win)), || Err(not_built()))
     }
 }
 
 export! {
     PMPI_Attr_delete, MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) {
-        call(258, Target::Comm(comm_in(comm)), || {
+        call(258, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_delete_attr(comm_in(comm), keyval_in(keyval))?;
@@ -208,7 +208,7 @@ export! {
 
 export! {
     PMPI_Attr_get, MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) {
-        call(259, Target::Comm(comm_in(comm)), || {
+        call(259, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(attribute_val, "attribute_val")?;
@@ -224,7 +224,7 @@ export! {
 
 export! {
     PMPI_Attr_put, MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) {
-        call(260, Target::Comm(comm_in(comm)), || {
+        call(260, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::attributes::comm_set_attr(comm_in(comm), keyval_in(keyval), attribute_val)?;
@@ -236,7 +236,7 @@ export! {
 
 export! {
     PMPI_Keyval_create, MPI_Keyval_create(copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *mut c_void) {
-        call_any_time(261, Target::None, || {
+        call_any_time(261, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(keyval, "keyval")?;
@@ -250,7 +250,7 @@ export! {
 
 export! {
     PMPI_Keyval_free, MPI_Keyval_free(keyval: *mut c_int) {
-        call_any_time(262, Target::None, || {
+        call_any_time(262, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(keyval, "keyval")?;

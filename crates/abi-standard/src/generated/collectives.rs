@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Allgather, MPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(139, Target::Comm(comm_in(comm)), || {
+        call(139, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -20,7 +20,7 @@ export! {
 
 export! {
     PMPI_Allgather_c, MPI_Allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(139, Target::Comm(comm_in(comm)), || {
+        call(139, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -32,7 +32,7 @@ export! {
 
 export! {
     PMPI_Allgather_init, MPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(140, Target::Comm(comm_in(comm)), || {
+        call(140, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -46,7 +46,7 @@ export! {
 
 export! {
     PMPI_Allgather_init_c, MPI_Allgather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(140, Target::Comm(comm_in(comm)), || {
+        call(140, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -60,7 +60,7 @@ export! {
 
 export! {
     PMPI_Allgatherv, MPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(141, Target::Comm(comm_in(comm)), || {
+        call(141, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
@@ -72,7 +72,7 @@ export! {
 
 export! {
     PMPI_Allgatherv_c, MPI_Allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(141, Target::Comm(comm_in(comm)), || {
+        call(141, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
@@ -84,7 +84,7 @@ export! {
 
 export! {
     PMPI_Allgatherv_init, MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(142, Target::Comm(comm_in(comm)), || {
+        call(142, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -98,7 +98,7 @@ export! {
 
 export! {
     PMPI_Allgatherv_init_c, MPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(142, Target::Comm(comm_in(comm)), || {
+        call(142, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -112,7 +112,7 @@ export! {
 
 export! {
     PMPI_Allreduce, MPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(143, Target::Comm(comm_in(comm)), || {
+        call(143, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -124,7 +124,7 @@ export! {
 
 export! {
     PMPI_Allreduce_c, MPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(143, Target::Comm(comm_in(comm)), || {
+        call(143, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::allreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -136,7 +136,7 @@ export! {
 
 export! {
     PMPI_Allreduce_init, MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(144, Target::Comm(comm_in(comm)), || {
+        call(144, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -150,7 +150,7 @@ export! {
 
 export! {
     PMPI_Allreduce_init_c, MPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(144, Target::Comm(comm_in(comm)), || {
+        call(144, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -164,7 +164,7 @@ export! {
 
 export! {
     PMPI_Alltoall, MPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(145, Target::Comm(comm_in(comm)), || {
+        call(145, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -176,7 +176,7 @@ export! {
 
 export! {
     PMPI_Alltoall_c, MPI_Alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(145, Target::Comm(comm_in(comm)), || {
+        call(145, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -188,7 +188,7 @@ export! {
 
 export! {
     PMPI_Alltoall_init, MPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(146, Target::Comm(comm_in(comm)), || {
+        call(146, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -202,7 +202,7 @@ export! {
 
 export! {
     PMPI_Alltoall_init_c, MPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(146, Target::Comm(comm_in(comm)), || {
+        call(146, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -216,7 +216,7 @@ export! {
 
 export! {
     PMPI_Alltoallv, MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(147, Target::Comm(comm_in(comm)), || {
+        call(147, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
@@ -228,7 +228,7 @@ export! {
 
 export! {
     PMPI_Alltoallv_c, MPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(147, Target::Comm(comm_in(comm)), || {
+        call(147, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
@@ -240,7 +240,7 @@ export! {
 
 export! {
     PMPI_Alltoallv_init, MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(148, Target::Comm(comm_in(comm)), || {
+        call(148, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -254,7 +254,7 @@ export! {
 
 export! {
     PMPI_Alltoallv_init_c, MPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(148, Target::Comm(comm_in(comm)), || {
+        call(148, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -268,7 +268,7 @@ export! {
 
 export! {
     PMPI_Alltoallw, MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(149, Target::Comm(comm_in(comm)), || {
+        call(149, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
@@ -280,7 +280,7 @@ export! {
 
 export! {
     PMPI_Alltoallw_c, MPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(149, Target::Comm(comm_in(comm)), || {
+        call(149, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
@@ -292,7 +292,7 @@ export! {
 
 export! {
     PMPI_Alltoallw_init, MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(150, Target::Comm(comm_in(comm)), || {
+        call(150, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -306,7 +306,7 @@ export! {
 
 export! {
     PMPI_Alltoallw_init_c, MPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(150, Target::Comm(comm_in(comm)), || {
+        call(150, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -320,7 +320,7 @@ export! {
 
 export! {
     PMPI_Barrier, MPI_Barrier(comm: MPI_Comm) {
-        call(151, Target::Comm(comm_in(comm)), || {
+        call(151, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::barrier(comm_in(comm))?;
@@ -332,7 +332,7 @@ export! {
 
 export! {
     PMPI_Barrier_init, MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(152, Target::Comm(comm_in(comm)), || {
+        call(152, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -346,7 +346,7 @@ export! {
 
 export! {
     PMPI_Bcast, MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(153, Target::Comm(comm_in(comm)), || {
+        call(153, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
@@ -358,7 +358,7 @@ export! {
 
 export! {
     PMPI_Bcast_c, MPI_Bcast_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(153, Target::Comm(comm_in(comm)), || {
+        call(153, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::bcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
@@ -370,7 +370,7 @@ export! {
 
 export! {
     PMPI_Bcast_init, MPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(154, Target::Comm(comm_in(comm)), || {
+        call(154, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -384,7 +384,7 @@ export! {
 
 export! {
     PMPI_Bcast_init_c, MPI_Bcast_init_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(154, Target::Comm(comm_in(comm)), || {
+        call(154, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -398,7 +398,7 @@ export! {
 
 export! {
     PMPI_Exscan, MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(155, Target::Comm(comm_in(comm)), || {
+        call(155, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -410,7 +410,7 @@ export! {
 
 export! {
     PMPI_Exscan_c, MPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(155, Target::Comm(comm_in(comm)), || {
+        call(155, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::exscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -422,7 +422,7 @@ export! {
 
 export! {
     PMPI_Exscan_init, MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(156, Target::Comm(comm_in(comm)), || {
+        call(156, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -436,7 +436,7 @@ export! {
 
 export! {
     PMPI_Exscan_init_c, MPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(156, Target::Comm(comm_in(comm)), || {
+        call(156, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -450,7 +450,7 @@ export! {
 
 export! {
     PMPI_Gather, MPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(157, Target::Comm(comm_in(comm)), || {
+        call(157, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -462,7 +462,7 @@ export! {
 
 export! {
     PMPI_Gather_c, MPI_Gather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(157, Target::Comm(comm_in(comm)), || {
+        call(157, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::gather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -474,7 +474,7 @@ export! {
 
 export! {
     PMPI_Gather_init, MPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(158, Target::Comm(comm_in(comm)), || {
+        call(158, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -488,7 +488,7 @@ export! {
 
 export! {
     PMPI_Gather_init_c, MPI_Gather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(158, Target::Comm(comm_in(comm)), || {
+        call(158, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -502,7 +502,7 @@ export! {
 
 export! {
     PMPI_Gatherv, MPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(159, Target::Comm(comm_in(comm)), || {
+        call(159, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -514,7 +514,7 @@ export! {
 
 export! {
     PMPI_Gatherv_c, MPI_Gatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(159, Target::Comm(comm_in(comm)), || {
+        call(159, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::gatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -526,7 +526,7 @@ export! {
 
 export! {
     PMPI_Gatherv_init, MPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(160, Target::Comm(comm_in(comm)), || {
+        call(160, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -540,7 +540,7 @@ export! {
 
 export! {
     PMPI_Gatherv_init_c, MPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(160, Target::Comm(comm_in(comm)), || {
+        call(160, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -554,7 +554,7 @@ export! {
 
 export! {
     PMPI_Iallgather, MPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(161, Target::Comm(comm_in(comm)), || {
+        call(161, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -568,7 +568,7 @@ export! {
 
 export! {
     PMPI_Iallgather_c, MPI_Iallgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(161, Target::Comm(comm_in(comm)), || {
+        call(161, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -582,7 +582,7 @@ export! {
 
 export! {
     PMPI_Iallgatherv, MPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(162, Target::Comm(comm_in(comm)), || {
+        call(162, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -596,7 +596,7 @@ export! {
 
 export! {
     PMPI_Iallgatherv_c, MPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(162, Target::Comm(comm_in(comm)), || {
+        call(162, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -610,7 +610,7 @@ export! {
 
 export! {
     PMPI_Iallreduce, MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(163, Target::Comm(comm_in(comm)), || {
+        call(163, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -624,7 +624,7 @@ export! {
 
 export! {
     PMPI_Iallreduce_c, MPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(163, Target::Comm(comm_in(comm)), || {
+        call(163, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -638,7 +638,7 @@ export! {
 
 export! {
     PMPI_Ialltoall, MPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(164, Target::Comm(comm_in(comm)), || {
+        call(164, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -652,7 +652,7 @@ export! {
 
 export! {
     PMPI_Ialltoall_c, MPI_Ialltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(164, Target::Comm(comm_in(comm)), || {
+        call(164, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -666,7 +666,7 @@ export! {
 
 export! {
     PMPI_Ialltoallv, MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(165, Target::Comm(comm_in(comm)), || {
+        call(165, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -680,7 +680,7 @@ export! {
 
 export! {
     PMPI_Ialltoallv_c, MPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(165, Target::Comm(comm_in(comm)), || {
+        call(165, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -694,7 +694,7 @@ export! {
 
 export! {
     PMPI_Ialltoallw, MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(166, Target::Comm(comm_in(comm)), || {
+        call(166, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -708,7 +708,7 @@ export! {
 
 export! {
     PMPI_Ialltoallw_c, MPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(166, Target::Comm(comm_in(comm)), || {
+        call(166, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -722,7 +722,7 @@ export! {
 
 export! {
     PMPI_Ibarrier, MPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) {
-        call(167, Target::Comm(comm_in(comm)), || {
+        call(167, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -736,7 +736,7 @@ export! {
 
 export! {
     PMPI_Ibcast, MPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(168, Target::Comm(comm_in(comm)), || {
+        call(168, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -750,7 +750,7 @@ export! {
 
 export! {
     PMPI_Ibcast_c, MPI_Ibcast_c(buffer: *mut c_void, count: i64, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(168, Target::Comm(comm_in(comm)), || {
+        call(168, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -764,7 +764,7 @@ export! {
 
 export! {
     PMPI_Iexscan, MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(169, Target::Comm(comm_in(comm)), || {
+        call(169, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -778,7 +778,7 @@ export! {
 
 export! {
     PMPI_Iexscan_c, MPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(169, Target::Comm(comm_in(comm)), || {
+        call(169, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -792,7 +792,7 @@ export! {
 
 export! {
     PMPI_Igather, MPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(170, Target::Comm(comm_in(comm)), || {
+        call(170, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -806,7 +806,7 @@ export! {
 
 export! {
     PMPI_Igather_c, MPI_Igather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(170, Target::Comm(comm_in(comm)), || {
+        call(170, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -820,7 +820,7 @@ export! {
 
 export! {
     PMPI_Igatherv, MPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(171, Target::Comm(comm_in(comm)), || {
+        call(171, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -834,7 +834,7 @@ export! {
 
 export! {
     PMPI_Igatherv_c, MPI_Igatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(171, Target::Comm(comm_in(comm)), || {
+        call(171, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -848,7 +848,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_allgather, MPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(172, Target::Comm(comm_in(comm)), || {
+        call(172, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -862,7 +862,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_allgather_c, MPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(172, Target::Comm(comm_in(comm)), || {
+        call(172, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -876,7 +876,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_allgatherv, MPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(173, Target::Comm(comm_in(comm)), || {
+        call(173, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -890,7 +890,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_allgatherv_c, MPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(173, Target::Comm(comm_in(comm)), || {
+        call(173, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -904,7 +904,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoall, MPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(174, Target::Comm(comm_in(comm)), || {
+        call(174, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -918,7 +918,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoall_c, MPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(174, Target::Comm(comm_in(comm)), || {
+        call(174, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -932,7 +932,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoallv, MPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(175, Target::Comm(comm_in(comm)), || {
+        call(175, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -946,7 +946,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoallv_c, MPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(175, Target::Comm(comm_in(comm)), || {
+        call(175, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -960,7 +960,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoallw, MPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(176, Target::Comm(comm_in(comm)), || {
+        call(176, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -974,7 +974,7 @@ export! {
 
 export! {
     PMPI_Ineighbor_alltoallw_c, MPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(176, Target::Comm(comm_in(comm)), || {
+        call(176, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -988,7 +988,7 @@ export! {
 
 export! {
     PMPI_Ireduce, MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(177, Target::Comm(comm_in(comm)), || {
+        call(177, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1002,7 +1002,7 @@ export! {
 
 export! {
     PMPI_Ireduce_c, MPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(177, Target::Comm(comm_in(comm)), || {
+        call(177, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1016,7 +1016,7 @@ export! {
 
 export! {
     PMPI_Ireduce_scatter, MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(178, Target::Comm(comm_in(comm)), || {
+        call(178, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1030,7 +1030,7 @@ export! {
 
 export! {
     PMPI_Ireduce_scatter_c, MPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(178, Target::Comm(comm_in(comm)), || {
+        call(178, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1044,7 +1044,7 @@ export! {
 
 export! {
     PMPI_Ireduce_scatter_block, MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(179, Target::Comm(comm_in(comm)), || {
+        call(179, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1058,7 +1058,7 @@ export! {
 
 export! {
     PMPI_Ireduce_scatter_block_c, MPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(179, Target::Comm(comm_in(comm)), || {
+        call(179, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1072,7 +1072,7 @@ export! {
 
 export! {
     PMPI_Iscan, MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(180, Target::Comm(comm_in(comm)), || {
+        call(180, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1086,7 +1086,7 @@ export! {
 
 export! {
     PMPI_Iscan_c, MPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(180, Target::Comm(comm_in(comm)), || {
+        call(180, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1100,7 +1100,7 @@ export! {
 
 export! {
     PMPI_Iscatter, MPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(181, Target::Comm(comm_in(comm)), || {
+        call(181, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1114,7 +1114,7 @@ export! {
 
 export! {
     PMPI_Iscatter_c, MPI_Iscatter_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(181, Target::Comm(comm_in(comm)), || {
+        call(181, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1128,7 +1128,7 @@ export! {
 
 export! {
     PMPI_Iscatterv, MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(182, Target::Comm(comm_in(comm)), || {
+        call(182, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1142,7 +1142,7 @@ export! {
 
 export! {
     PMPI_Iscatterv_c, MPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) {
-        call(182, Target::Comm(comm_in(comm)), || {
+        call(182, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1156,7 +1156,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgather, MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(183, Target::Comm(comm_in(comm)), || {
+        call(183, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -1168,7 +1168,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgather_c, MPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(183, Target::Comm(comm_in(comm)), || {
+        call(183, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -1180,7 +1180,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgather_init, MPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(184, Target::Comm(comm_in(comm)), || {
+        call(184, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1194,7 +1194,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgather_init_c, MPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(184, Target::Comm(comm_in(comm)), || {
+        call(184, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1208,7 +1208,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgatherv, MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(185, Target::Comm(comm_in(comm)), || {
+        call(185, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
@@ -1220,7 +1220,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgatherv_c, MPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(185, Target::Comm(comm_in(comm)), || {
+        call(185, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
@@ -1232,7 +1232,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgatherv_init, MPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(186, Target::Comm(comm_in(comm)), || {
+        call(186, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1246,7 +1246,7 @@ export! {
 
 export! {
     PMPI_Neighbor_allgatherv_init_c, MPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(186, Target::Comm(comm_in(comm)), || {
+        call(186, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1260,7 +1260,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoall, MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(187, Target::Comm(comm_in(comm)), || {
+        call(187, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -1272,7 +1272,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoall_c, MPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(187, Target::Comm(comm_in(comm)), || {
+        call(187, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
@@ -1284,7 +1284,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoall_init, MPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(188, Target::Comm(comm_in(comm)), || {
+        call(188, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1298,7 +1298,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoall_init_c, MPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(188, Target::Comm(comm_in(comm)), || {
+        call(188, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1312,7 +1312,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallv, MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(189, Target::Comm(comm_in(comm)), || {
+        call(189, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
@@ -1324,7 +1324,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallv_c, MPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm) {
-        call(189, Target::Comm(comm_in(comm)), || {
+        call(189, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
@@ -1336,7 +1336,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallv_init, MPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(190, Target::Comm(comm_in(comm)), || {
+        call(190, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1350,7 +1350,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallv_init_c, MPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(190, Target::Comm(comm_in(comm)), || {
+        call(190, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1364,7 +1364,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallw, MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(191, Target::Comm(comm_in(comm)), || {
+        call(191, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
@@ -1376,7 +1376,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallw_c, MPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm) {
-        call(191, Target::Comm(comm_in(comm)), || {
+        call(191, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::neighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
@@ -1388,7 +1388,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallw_init, MPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(192, Target::Comm(comm_in(comm)), || {
+        call(192, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1402,7 +1402,7 @@ export! {
 
 export! {
     PMPI_Neighbor_alltoallw_init_c, MPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(192, Target::Comm(comm_in(comm)), || {
+        call(192, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1416,7 +1416,7 @@ export! {
 
 export! {
     PMPI_Reduce, MPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) {
-        call(193, Target::Comm(comm_in(comm)), || {
+        call(193, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
@@ -1428,7 +1428,7 @@ export! {
 
 export! {
     PMPI_Reduce_c, MPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) {
-        call(193, Target::Comm(comm_in(comm)), || {
+        call(193, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
@@ -1440,7 +1440,7 @@ export! {
 
 export! {
     PMPI_Reduce_init, MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(194, Target::Comm(comm_in(comm)), || {
+        call(194, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1454,7 +1454,7 @@ export! {
 
 export! {
     PMPI_Reduce_init_c, MPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(194, Target::Comm(comm_in(comm)), || {
+        call(194, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1468,7 +1468,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter, MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(195, Target::Comm(comm_in(comm)), || {
+        call(195, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1480,7 +1480,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_c, MPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(195, Target::Comm(comm_in(comm)), || {
+        call(195, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1492,7 +1492,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_block, MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(196, Target::Comm(comm_in(comm)), || {
+        call(196, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1504,7 +1504,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_block_c, MPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(196, Target::Comm(comm_in(comm)), || {
+        call(196, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::reduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1516,7 +1516,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_block_init, MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(197, Target::Comm(comm_in(comm)), || {
+        call(197, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1530,7 +1530,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_block_init_c, MPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(197, Target::Comm(comm_in(comm)), || {
+        call(197, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1544,7 +1544,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_init, MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(198, Target::Comm(comm_in(comm)), || {
+        call(198, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1558,7 +1558,7 @@ export! {
 
 export! {
     PMPI_Reduce_scatter_init_c, MPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(198, Target::Comm(comm_in(comm)), || {
+        call(198, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1572,7 +1572,7 @@ export! {
 
 export! {
     PMPI_Scan, MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(199, Target::Comm(comm_in(comm)), || {
+        call(199, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1584,7 +1584,7 @@ export! {
 
 export! {
     PMPI_Scan_c, MPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) {
-        call(199, Target::Comm(comm_in(comm)), || {
+        call(199, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
@@ -1596,7 +1596,7 @@ export! {
 
 export! {
     PMPI_Scan_init, MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(200, Target::Comm(comm_in(comm)), || {
+        call(200, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1610,7 +1610,7 @@ export! {
 
 export! {
     PMPI_Scan_init_c, MPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(200, Target::Comm(comm_in(comm)), || {
+        call(200, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1624,7 +1624,7 @@ export! {
 
 export! {
     PMPI_Scatter, MPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(201, Target::Comm(comm_in(comm)), || {
+        call(201, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -1636,7 +1636,7 @@ export! {
 
 export! {
     PMPI_Scatter_c, MPI_Scatter_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(201, Target::Comm(comm_in(comm)), || {
+        call(201, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -1648,7 +1648,7 @@ export! {
 
 export! {
     PMPI_Scatter_init, MPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(202, Target::Comm(comm_in(comm)), || {
+        call(202, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1662,7 +1662,7 @@ export! {
 
 export! {
     PMPI_Scatter_init_c, MPI_Scatter_init_c(sendbuf: *const c_void, sendcount: i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(202, Target::Comm(comm_in(comm)), || {
+        call(202, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1676,7 +1676,7 @@ export! {
 
 export! {
     PMPI_Scatterv, MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(203, Target::Comm(comm_in(comm)), || {
+        call(203, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -1688,7 +1688,7 @@ export! {
 
 export! {
     PMPI_Scatterv_c, MPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) {
-        call(203, Target::Comm(comm_in(comm)), || {
+        call(203, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::collectives::scatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
@@ -1700,7 +1700,7 @@ export! {
 
 export! {
     PMPI_Scatterv_init, MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(204, Target::Comm(comm_in(comm)), || {
+        call(204, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -1714,7 +1714,7 @@ export! {
 
 export! {
     PMPI_Scatterv_init_c, MPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: i64, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) {
-        call(204, Target::Comm(comm_in(comm)), || {
+        call(204, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Abi_get_info, MPI_Abi_get_info(info: *mut MPI_Info) {
-        call_any_time(1, Target::None, || {
+        call_any_time(1, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Abort, MPI_Abort(comm: MPI_Comm, errorcode: c_int) {
-        call(3, Target::Comm(comm_in(comm)), || {
+        call(3, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::environment::abort(comm_in(comm), errorcode)?;
@@ -34,7 +34,7 @@ export! {
 
 export! {
     PMPI_Alloc_mem, MPI_Alloc_mem(size: i64, info: MPI_Info, baseptr: *mut c_void) {
-        call(4, Target::None, || {
+        call(4, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(baseptr, "baseptr")?;
@@ -48,7 +48,7 @@ export! {
 
 export! {
     PMPI_Finalize, MPI_Finalize() {
-        call(5, Target::None, || {
+        call(5, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::environment::finalize()?;
@@ -60,7 +60,7 @@ export! {
 
 export! {
     PMPI_Finalized, MPI_Finalized(flag: *mut c_int) {
-        call_any_time(6, Target::None, || {
+        call_any_time(6, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -74,7 +74,7 @@ export! {
 
 export! {
     PMPI_Free_mem, MPI_Free_mem(base: *mut c_void) {
-        call(7, Target::None, || {
+        call(7, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::environment::free_mem(buffer_in(base).cast_mut())?;
@@ -86,7 +86,7 @@ export! {
 
 export! {
     PMPI_Get_hw_resource_info, MPI_Get_hw_resource_info(hw_info: *mut MPI_Info) {
-        call_any_time(8, Target::None, || {
+        call_any_time(8, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(hw_info, "hw_info")?;
@@ -100,7 +100,7 @@ export! {
 
 export! {
     PMPI_Get_library_version, MPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) {
-        call_any_time(9, Target::None, || {
+        call_any_time(9, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(version, "version")?;
@@ -115,7 +115,7 @@ export! {
 
 export! {
     PMPI_Get_processor_name, MPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) {
-        call(10, Target::None, || {
+        call(10, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(name, "name")?;
@@ -130,7 +130,7 @@ export! {
 
 export! {
     PMPI_Get_version, MPI_Get_version(version: *mut c_int, subversion: *mut c_int) {
-        call_any_time(11, Target::None, || {
+        call_any_time(11, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(version, "version")?;
@@ -146,7 +146,7 @@ export! {
 
 export! {
     PMPI_Init, MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) {
-        call_any_time(12, Target::None, || {
+        call_any_time(12, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::environment::init(argc, argv)?;
@@ -158,7 +158,7 @@ export! {
 
 export! {
     PMPI_Init_thread, MPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) {
-        call_any_time(13, Target::None, || {
+        call_any_time(13, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(provided, "provided")?;
@@ -172,7 +172,7 @@ export! {
 
 export! {
     PMPI_Initialized, MPI_Initialized(flag: *mut c_int) {
-        call_any_time(14, Target::None, || {
+        call_any_time(14, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -186,7 +186,7 @@ export! {
 
 export! {
     PMPI_Is_thread_main, MPI_Is_thread_main(flag: *mut c_int) {
-        call(15, Target::None, || {
+        call(15, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -200,7 +200,7 @@ export! {
 
 export! {
     PMPI_Query_thread, MPI_Query_thread(provided: *mut c_int) {
-        call(17, Target::None, || {
+        call(17, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(provided, "provided")?;

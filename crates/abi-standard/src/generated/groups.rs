@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Group_compare, MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) {
-        call(209, Target::None, || {
+        call(209, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(result, "result")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Group_difference, MPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(210, Target::None, || {
+        call(210, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Group_excl, MPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        call(211, Target::None, || {
+        call(211, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Group_free, MPI_Group_free(group: *mut MPI_Group) {
-        call(212, Target::None, || {
+        call(212, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(group, "group")?;
@@ -66,7 +66,7 @@ export! {
 
 export! {
     PMPI_Group_incl, MPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) {
-        call(213, Target::None, || {
+        call(213, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -80,7 +80,7 @@ export! {
 
 export! {
     PMPI_Group_intersection, MPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(214, Target::None, || {
+        call(214, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -94,7 +94,7 @@ export! {
 
 export! {
     PMPI_Group_range_excl, MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *const c_int, newgroup: *mut MPI_Group) {
-        call(215, Target::None, || {
+        call(215, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -108,7 +108,7 @@ export! {
 
 export! {
     PMPI_Group_range_incl, MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *const c_int, newgroup: *mut MPI_Group) {
-        call(216, Target::None, || {
+        call(216, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
@@ -122,7 +122,7 @@ export! {
 
 export! {
     PMPI_Group_rank, MPI_Group_rank(group: MPI_Group, rank: *mut c_int) {
-        call(217, Target::None, || {
+        call(217, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank, "rank")?;
@@ -136,7 +136,7 @@ export! {
 
 export! {
     PMPI_Group_size, MPI_Group_size(group: MPI_Group, size: *mut c_int) {
-        call(218, Target::None, || {
+        call(218, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
@@ -150,7 +150,7 @@ export! {
 
 export! {
     PMPI_Group_translate_ranks, MPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) {
-        call(219, Target::None, || {
+        call(219, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let v_ranks1 = ranks_in(ranks1, n);
@@ -166,7 +166,7 @@ export! {
 
 export! {
     PMPI_Group_union, MPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) {
-        call(220, Target::None, || {
+        call(220, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;

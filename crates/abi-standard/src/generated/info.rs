@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Info_create, MPI_Info_create(info: *mut MPI_Info) {
-        call_any_time(311, Target::None, || {
+        call_any_time(311, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Info_create_env, MPI_Info_create_env(argc: c_int, argv: *const *const c_char, info: *mut MPI_Info) {
-        call_any_time(312, Target::None, || {
+        call_any_time(312, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Info_delete, MPI_Info_delete(info: MPI_Info, key: *const c_char) {
-        call_any_time(313, Target::None, || {
+        call_any_time(313, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::info::info_delete(info_in(info), key)?;
@@ -48,7 +48,7 @@ export! {
 
 export! {
     PMPI_Info_dup, MPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) {
-        call_any_time(314, Target::None, || {
+        call_any_time(314, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newinfo, "newinfo")?;
@@ -62,7 +62,7 @@ export! {
 
 export! {
     PMPI_Info_free, MPI_Info_free(info: *mut MPI_Info) {
-        call_any_time(315, Target::None, || {
+        call_any_time(315, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
@@ -78,7 +78,7 @@ export! {
 
 export! {
     PMPI_Info_get, MPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) {
-        call_any_time(316, Target::None, || {
+        call_any_time(316, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(value, "value")?;
@@ -94,7 +94,7 @@ export! {
 
 export! {
     PMPI_Info_get_nkeys, MPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) {
-        call_any_time(317, Target::None, || {
+        call_any_time(317, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(nkeys, "nkeys")?;
@@ -108,7 +108,7 @@ export! {
 
 export! {
     PMPI_Info_get_nthkey, MPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) {
-        call_any_time(318, Target::None, || {
+        call_any_time(318, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(key, "key")?;
@@ -122,7 +122,7 @@ export! {
 
 export! {
     PMPI_Info_get_string, MPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) {
-        call_any_time(319, Target::None, || {
+        call_any_time(319, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(buflen, "buflen")?;
@@ -139,7 +139,7 @@ export! {
 
 export! {
     PMPI_Info_get_valuelen, MPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) {
-        call_any_time(320, Target::None, || {
+        call_any_time(320, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(valuelen, "valuelen")?;
@@ -155,7 +155,7 @@ export! {
 
 export! {
     PMPI_Info_set, MPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) {
-        call_any_time(321, Target::None, || {
+        call_any_time(321, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::info::info_set(info_in(info), key, value)?;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Op_commutative, MPI_Op_commutative(op: MPI_Op, commute: *mut c_int) {
-        call(205, Target::None, || {
+        call(205, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(commute, "commute")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Op_create, MPI_Op_create(user_fn: *const c_void, commute: c_int, op: *mut MPI_Op) {
-        call_any_time(206, Target::None, || {
+        call_any_time(206, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(op, "op")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Op_create_c, MPI_Op_create_c(user_fn: *const c_void, commute: c_int, op: *mut MPI_Op) {
-        call_any_time(206, Target::None, || {
+        call_any_time(206, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(op, "op")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Op_free, MPI_Op_free(op: *mut MPI_Op) {
-        call_any_time(207, Target::None, || {
+        call_any_time(207, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(op, "op")?;
@@ -66,7 +66,7 @@ export! {
 
 export! {
     PMPI_Reduce_local, MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) {
-        call(208, Target::None, || {
+        call(208, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::operations::reduce_local(buffer_in(inbuf), buffer_in(inoutbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op))?;
@@ -78,7 +78,7 @@ export! {
 
 export! {
     PMPI_Reduce_local_c, MPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: i64, datatype: MPI_Datatype, op: MPI_Op) {
-        call(208, Target::None, || {
+        call(208, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::operations::reduce_local(buffer_in(inbuf), buffer_in(inoutbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op))?;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Cancel, MPI_Cancel(request: *mut MPI_Request) {
-        call(57, Target::None, || {
+        call(57, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -24,7 +24,7 @@ export! {
 
 export! {
     PMPI_Grequest_complete, MPI_Grequest_complete(request: MPI_Request) {
-        call(58, Target::None, || {
+        call(58, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::requests::grequest_complete(request_in(request))?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Grequest_start, MPI_Grequest_start(query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, extra_state: *mut c_void, request: *mut MPI_Request) {
-        call(59, Target::None, || {
+        call(59, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Request_free, MPI_Request_free(request: *mut MPI_Request) {
-        call(60, Target::None, || {
+        call(60, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -66,7 +66,7 @@ export! {
 
 export! {
     PMPI_Request_get_status, MPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
-        call(61, Target::None, || {
+        call(61, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -81,7 +81,7 @@ export! {
 
 export! {
     PMPI_Request_get_status_all, MPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) {
-        call(62, Target::None, || {
+        call(62, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -95,7 +95,7 @@ export! {
 
 export! {
     PMPI_Request_get_status_any, MPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
-        call(63, Target::None, || {
+        call(63, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indx, "indx")?;
@@ -112,7 +112,7 @@ export! {
 
 export! {
     PMPI_Request_get_status_some, MPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) {
-        call(64, Target::None, || {
+        call(64, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
@@ -126,7 +126,7 @@ export! {
 
 export! {
     PMPI_Start, MPI_Start(request: *mut MPI_Request) {
-        call(65, Target::None, || {
+        call(65, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -142,7 +142,7 @@ export! {
 
 export! {
     PMPI_Startall, MPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) {
-        call(66, Target::None, || {
+        call(66, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::requests::startall(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request))?;
@@ -154,7 +154,7 @@ export! {
 
 export! {
     PMPI_Test, MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) {
-        call(67, Target::None, || {
+        call(67, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -173,7 +173,7 @@ export! {
 
 export! {
     PMPI_Testall, MPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) {
-        call(68, Target::None, || {
+        call(68, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -187,7 +187,7 @@ export! {
 
 export! {
     PMPI_Testany, MPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) {
-        call(69, Target::None, || {
+        call(69, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indx, "indx")?;
@@ -204,7 +204,7 @@ export! {
 
 export! {
     PMPI_Testsome, MPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) {
-        call(70, Target::None, || {
+        call(70, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
@@ -218,7 +218,7 @@ export! {
 
 export! {
     PMPI_Wait, MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) {
-        call(71, Target::None, || {
+        call(71, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
@@ -235,7 +235,7 @@ export! {
 
 export! {
     PMPI_Waitall, MPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) {
-        call(72, Target::None, || {
+        call(72, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::requests::waitall(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), statuses(array_of_statuses))?;
@@ -247,7 +247,7 @@ export! {
 
 export! {
     PMPI_Waitany, MPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) {
-        call(73, Target::None, || {
+        call(73, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indx, "indx")?;
@@ -262,7 +262,7 @@ export! {
 
 export! {
     PMPI_Waitsome, MPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) {
-        call(74, Target::None, || {
+        call(74, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Get_count, MPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(75, Target::None, || {
+        call(75, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
@@ -22,7 +22,7 @@ export! {
 
 export! {
     PMPI_Get_count_c, MPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(75, Target::None, || {
+        call(75, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
@@ -36,7 +36,7 @@ export! {
 
 export! {
     PMPI_Get_elements, MPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) {
-        call(76, Target::None, || {
+        call(76, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
@@ -50,7 +50,7 @@ export! {
 
 export! {
     PMPI_Get_elements_c, MPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(76, Target::None, || {
+        call(76, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
@@ -64,7 +64,7 @@ export! {
 
 export! {
     PMPI_Status_get_error, MPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) {
-        call_any_time(77, Target::None, || {
+        call_any_time(77, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(error, "error")?;
@@ -78,7 +78,7 @@ export! {
 
 export! {
     PMPI_Status_get_source, MPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) {
-        call_any_time(78, Target::None, || {
+        call_any_time(78, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(source, "source")?;
@@ -92,7 +92,7 @@ export! {
 
 export! {
     PMPI_Status_get_tag, MPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) {
-        call_any_time(79, Target::None, || {
+        call_any_time(79, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(tag, "tag")?;
@@ -106,7 +106,7 @@ export! {
 
 export! {
     PMPI_Status_set_cancelled, MPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) {
-        call_any_time(80, Target::None, || {
+        call_any_time(80, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -121,7 +121,7 @@ export! {
 
 export! {
     PMPI_Status_set_elements, MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) {
-        call_any_time(81, Target::None, || {
+        call_any_time(81, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -136,7 +136,7 @@ export! {
 
 export! {
     PMPI_Status_set_elements_c, MPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(81, Target::None, || {
+        call_any_time(81, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -151,7 +151,7 @@ export! {
 
 export! {
     PMPI_Status_set_error, MPI_Status_set_error(status: *mut MPI_Status, error: c_int) {
-        call_any_time(82, Target::None, || {
+        call_any_time(82, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -166,7 +166,7 @@ export! {
 
 export! {
     PMPI_Status_set_source, MPI_Status_set_source(status: *mut MPI_Status, source: c_int) {
-        call_any_time(83, Target::None, || {
+        call_any_time(83, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -181,7 +181,7 @@ export! {
 
 export! {
     PMPI_Status_set_tag, MPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) {
-        call_any_time(84, Target::None, || {
+        call_any_time(84, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
@@ -196,7 +196,7 @@ export! {
 
 export! {
     PMPI_Test_cancelled, MPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) {
-        call(85, Target::None, || {
+        call(85, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
@@ -210,7 +210,7 @@ export! {
 
 export! {
     PMPI_Get_elements_x, MPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut i64) {
-        call(86, Target::None, || {
+        call(86, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
@@ -224,7 +224,7 @@ export! {
 
 export! {
     PMPI_Status_set_elements_x, MPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: i64) {
-        call_any_time(87, Target::None, || {
+        call_any_time(87, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;

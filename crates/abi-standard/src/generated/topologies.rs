@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 export! {
     PMPI_Cart_coords, MPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) {
-        call(263, Target::Comm(comm_in(comm)), || {
+        call(263, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::cart_coords(comm_in(comm), rank_in(rank), maxdims, IntegersMut::small(coords))?;
@@ -20,7 +20,7 @@ export! {
 
 export! {
     PMPI_Cart_create, MPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) {
-        call(264, Target::Comm(comm_in(comm_old)), || {
+        call(264, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_cart, "comm_cart")?;
@@ -34,7 +34,7 @@ export! {
 
 export! {
     PMPI_Cart_get, MPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) {
-        call(265, Target::Comm(comm_in(comm)), || {
+        call(265, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::cart_get(comm_in(comm), maxdims, IntegersMut::small(dims), IntegersMut::small(periods), IntegersMut::small(coords))?;
@@ -46,7 +46,7 @@ export! {
 
 export! {
     PMPI_Cart_map, MPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) {
-        call(266, Target::Comm(comm_in(comm)), || {
+        call(266, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
@@ -60,7 +60,7 @@ export! {
 
 export! {
     PMPI_Cart_rank, MPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) {
-        call(267, Target::Comm(comm_in(comm)), || {
+        call(267, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank, "rank")?;
@@ -74,7 +74,7 @@ export! {
 
 export! {
     PMPI_Cart_shift, MPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) {
-        call(268, Target::Comm(comm_in(comm)), || {
+        call(268, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank_source, "rank_source")?;
@@ -90,7 +90,7 @@ export! {
 
 export! {
     PMPI_Cart_sub, MPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) {
-        call(269, Target::Comm(comm_in(comm)), || {
+        call(269, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
@@ -104,7 +104,7 @@ export! {
 
 export! {
     PMPI_Cartdim_get, MPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) {
-        call(270, Target::Comm(comm_in(comm)), || {
+        call(270, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(ndims, "ndims")?;
@@ -118,7 +118,7 @@ export! {
 
 export! {
     PMPI_Dims_create, MPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) {
-        call(271, Target::None, || {
+        call(271, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::dims_create(nnodes, ndims, IntegersMut::small(dims))?;
@@ -130,7 +130,7 @@ export! {
 
 export! {
     PMPI_Dist_graph_create, MPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) {
-        call(272, Target::Comm(comm_in(comm_old)), || {
+        call(272, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_dist_graph, "comm_dist_graph")?;
@@ -144,7 +144,7 @@ export! {
 
 export! {
     PMPI_Dist_graph_create_adjacent, MPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) {
-        call(273, Target::Comm(comm_in(comm_old)), || {
+        call(273, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_dist_graph, "comm_dist_graph")?;
@@ -158,7 +158,7 @@ export! {
 
 export! {
     PMPI_Dist_graph_neighbors, MPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) {
-        call(274, Target::Comm(comm_in(comm)), || {
+        call(274, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, IntegersMut::small(sources), weights_out(sourceweights), maxoutdegree, IntegersMut::small(destinations), weights_out(destweights))?;
@@ -170,7 +170,7 @@ export! {
 
 export! {
     PMPI_Dist_graph_neighbors_count, MPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) {
-        call(275, Target::Comm(comm_in(comm)), || {
+        call(275, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indegree, "indegree")?;
@@ -188,7 +188,7 @@ export! {
 
 export! {
     PMPI_Graph_create, MPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) {
-        call(276, Target::Comm(comm_in(comm_old)), || {
+        call(276, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_graph, "comm_graph")?;
@@ -202,7 +202,7 @@ export! {
 
 export! {
     PMPI_Graph_get, MPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) {
-        call(277, Target::Comm(comm_in(comm)), || {
+        call(277, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::graph_get(comm_in(comm), maxindex, maxedges, IntegersMut::small(indx), IntegersMut::small(edges))?;
@@ -214,7 +214,7 @@ export! {
 
 export! {
     PMPI_Graph_map, MPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) {
-        call(278, Target::Comm(comm_in(comm)), || {
+        call(278, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
@@ -228,7 +228,7 @@ export! {
 
 export! {
     PMPI_Graph_neighbors, MPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) {
-        call(279, Target::Comm(comm_in(comm)), || {
+        call(279, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 towpath_mpi::topologies::graph_neighbors(comm_in(comm), rank_in(rank), maxneighbors, IntegersMut::small(neighbors))?;
@@ -240,7 +240,7 @@ export! {
 
 export! {
     PMPI_Graph_neighbors_count, MPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) {
-        call(280, Target::Comm(comm_in(comm)), || {
+        call(280, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(nneighbors, "nneighbors")?;
@@ -254,7 +254,7 @@ export! {
 
 export! {
     PMPI_Graphdims_get, MPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) {
-        call(281, Target::Comm(comm_in(comm)), || {
+        call(281, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(nnodes, "nnodes")?;
@@ -270,7 +270,7 @@ export! {
 
 export! {
     PMPI_Topo_test, MPI_Topo_test(comm: MPI_Comm, status: *mut c_int) {
-        call(282, Target::Comm(comm_in(comm)), || {
+        call(282, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(status, "status")?;
