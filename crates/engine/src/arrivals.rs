@@ -9,6 +9,7 @@ use towpath_base::transfer::{Step, Target};
 use towpath_transport::{Header, RegionKey, Sink};
 
 use crate::Limits;
+use crate::direct::Direct;
 use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
 use crate::posted::Posted;
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub(crate) limits: Limits,
     pub(crate) peers: Peers,
     pub(crate) posted: Posted,
+    /// The receive of a blocking call that makes progress right now.
+    pub(crate) direct: Direct,
     pub(crate) unexpected: Unexpected,
     pub(crate) requests: Requests,
     pub(crate) actions: Vec<Action>,
@@ -91,6 +94,7 @@ impl State {
             limits,
             peers: Peers::new(peers, limits.unexpected_bytes),
             posted: Posted::new(FRONT),
+            direct: Direct::new(),
             unexpected: Unexpected::new(FRONT),
             requests: Requests::default(),
             actions: Vec::new(),
@@ -99,7 +103,7 @@ impl State {
     }
 
     /// An eager message: into its receive, or into the unexpected queue.
-    #[inline]
+    #[inline(always)]
     fn eager(
         &mut self,
         from: PeerIndex,
@@ -109,17 +113,19 @@ impl State {
         acknowledge: Option<u64>,
     ) {
         let peer = self.peers.at(from);
-        let sequence = peer.arrived;
         peer.arrived += 1;
         let envelope = Pattern::message(from, words);
-        let Some(index) = self.posted.take(&envelope) else {
-            let (tag, rank) = (protocol::tag(words), protocol::rank(words));
-            let body = Body::Announced(RegionKey([0; 2]));
-            let length = length as u64;
-            return self.keep(Message { envelope, from, rank, tag, sequence, length, acknowledge, body }, payload);
-        };
+        let found = self.posted.take(&envelope);
+        if found.is_none() && !self.direct.takes(&envelope) {
+            return self.keep(from, words, payload, length, acknowledge);
+        }
         peer.consumed += length + MESSAGE_OVERHEAD;
         let due = peer.consumed > self.limits.unexpected_bytes / 4;
+        let Some(index) = found else {
+            // SAFETY: the wire lends `length` bytes behind `payload` during this call.
+            unsafe { self.receive_directly(from, words, payload, length) };
+            return self.settle(from, due, acknowledge);
+        };
         let slot = self.requests.slot(index);
         if let Work::Posted { target, .. } = &mut slot.work {
             // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of the request keeps
@@ -133,6 +139,12 @@ impl State {
                 self.requests.complete(index);
             }
         }
+        self.settle(from, due, acknowledge);
+    }
+
+    /// Answers the sender of an eager message that has its receive: credit when a batch is `due`, and the acknowledgement.
+    #[inline(always)]
+    fn settle(&mut self, from: PeerIndex, due: bool, acknowledge: Option<u64>) {
         if due {
             self.consumed(from, None);
         }
@@ -144,9 +156,19 @@ impl State {
     /// Puts an eager message with a copy of its payload into the unexpected queue.
     #[cold]
     #[inline(never)]
-    fn keep(&mut self, mut message: Message, payload: *const u8) {
-        // SAFETY: the wire lends the message's bytes behind `payload` during this call.
-        message.body = unsafe { Body::copy(payload, message.length as usize, &mut self.unexpected.buffers) };
+    fn keep(&mut self, from: PeerIndex, words: &[u64; 2], payload: *const u8, length: usize, acknowledge: Option<u64>) {
+        // SAFETY: the wire lends `length` bytes behind `payload` during this call.
+        let body = unsafe { Body::copy(payload, length, &mut self.unexpected.buffers) };
+        let message = Message {
+            envelope: Pattern::message(from, words),
+            from,
+            rank: protocol::rank(words),
+            tag: protocol::tag(words),
+            sequence: self.peers.at(from).arrived - 1,
+            length: length as u64,
+            acknowledge,
+            body,
+        };
         self.unexpected.add(message);
     }
 
@@ -167,6 +189,10 @@ impl State {
             body: Body::Announced(RegionKey([payload[0], payload[1]])),
         };
         match self.posted.take(&envelope) {
+            None if self.direct.takes(&envelope) => {
+                let (index, target) = self.start_direct();
+                self.receive(index, target, message);
+            }
             None => self.unexpected.add(message),
             Some(index) => {
                 if let Work::Posted { target, .. } = std::mem::replace(&mut self.requests.slot(index).work, Work::None)
@@ -233,6 +259,7 @@ impl State {
     }
 
     #[cold]
+    #[inline(never)]
     fn other(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         let words = &header.words;
         match header.protocol {
@@ -263,7 +290,7 @@ impl State {
 }
 
 impl Sink for State {
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         if header.protocol == protocol::EAGER {
             self.eager(from, &header.words, payload, length, None);

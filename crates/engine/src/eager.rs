@@ -54,7 +54,7 @@ impl<W: Wire> Engine<W> {
     ///
     /// # Safety
     /// `pointer` must be readable for `length` bytes.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn try_send_now(
         &mut self,
         to: PeerIndex,

@@ -14,6 +14,7 @@ mod bins;
 pub mod board;
 mod buffers;
 mod cancel;
+mod direct;
 mod eager;
 mod matching;
 pub mod messages;
@@ -32,6 +33,7 @@ mod unexpected;
 use towpath_base::config;
 use towpath_transport::Wire;
 
+pub use direct::Soon;
 pub use eager::Mode;
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, RequestId};

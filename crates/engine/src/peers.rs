@@ -74,9 +74,10 @@ impl Peers {
     /// A peer, added when it is new.
     #[inline]
     pub(crate) fn at(&mut self, peer: PeerIndex) -> &mut Peer {
-        if peer.slot() >= self.table.len() {
-            self.grow(peer.slot() + 1);
+        if peer.slot() < self.table.len() {
+            return &mut self.table[peer.slot()];
         }
+        self.grow(peer.slot() + 1);
         &mut self.table[peer.slot()]
     }
 

@@ -12,7 +12,7 @@ use crate::requests::{Completion, RequestId, Work};
 use crate::unexpected::Body;
 
 /// Peer of a receive that accepts any source, while it is not matched.
-const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
+pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
 
 impl<W: Wire> Engine<W> {
     /// Receives completely into `capacity` contiguous bytes, if a matching eager message is here already. No request.
@@ -38,7 +38,7 @@ impl<W: Wire> Engine<W> {
     ///
     /// # Safety
     /// `pointer` must be writable for `capacity` bytes.
-    unsafe fn receive_waiting(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Option<Completion> {
+    pub(crate) unsafe fn receive_waiting(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Option<Completion> {
         let state = &mut self.state;
         if matches!(state.unexpected.peek(at)?.body, Body::Announced(_)) {
             return None;
@@ -96,7 +96,7 @@ impl<W: Wire> Engine<W> {
 
     /// Receives the waiting message `at`.
     #[inline(never)]
-    fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
+    pub(crate) fn receive_found(&mut self, at: u32, target: Target) -> RequestId {
         let state = &mut self.state;
         let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
         let id = state.requests.id(index);

@@ -65,7 +65,7 @@ fn check<W: Wire>(engines: Vec<Engine<Logged<W>>>, seed: u64, open: usize) {
     }
     model.finish();
     if messages() >= MESSAGES {
-        assert!(model.seen.iter().all(|count| *count > 10), "the run saw too little: {:?}", model.seen);
+        assert!(model.seen.iter().all(|count| *count > 3), "the run saw too little: {:?}", model.seen);
     }
 }
 

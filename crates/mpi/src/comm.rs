@@ -65,6 +65,8 @@ pub struct Comm {
     pub rank: usize,
     /// The virtual topology.
     pub topology: Option<Arc<Topology>>,
+    /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
+    targets: Arc<[PeerIndex]>,
     /// Cached attributes.
     pub attributes: Attributes,
     settings: Mutex<Settings>,
@@ -78,12 +80,14 @@ impl Comm {
     pub fn new(context: ContextId, group: Arc<Group>, remote: Option<Remote>, errhandler: Arc<Errhandler>) -> Comm {
         let rank = group.rank.expect("only members hold a communicator");
         let settings = Settings { name: String::new(), errhandler, info: Pairs::default(), buffer: None };
+        let targets = remote.as_ref().map_or(&group, |remote| &remote.group).peers.clone();
         Comm {
             handle: AtomicU32::new(0),
             context: AtomicU64::new(context.0),
             group,
             remote,
             rank,
+            targets,
             topology: None,
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
@@ -148,24 +152,25 @@ impl Comm {
     /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
     #[inline]
     pub fn targets(&self) -> &[PeerIndex] {
-        match &self.remote {
-            None => &self.group.peers,
-            Some(remote) => &remote.group.peers,
-        }
+        &self.targets
     }
 
     /// The process behind a rank argument; `None` for MPI_PROC_NULL.
-    #[inline]
+    #[inline(always)]
     pub fn target(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
-        match self.targets().get(rank as usize) {
-            Some(&peer) if rank >= 0 => Ok(Some(peer)),
-            _ if rank == PROC_NULL => Ok(None),
-            _ => self.refuse_rank(rank, argument),
+        // A negative rank is no index: it becomes too large a one.
+        match self.targets.get(rank as usize) {
+            Some(&peer) => Ok(Some(peer)),
+            None => self.nobody(rank, argument),
         }
     }
 
     #[cold]
-    fn refuse_rank<T>(&self, rank: i32, argument: &str) -> Result<T> {
+    #[inline(never)]
+    fn nobody(&self, rank: i32, argument: &str) -> Result<Option<PeerIndex>> {
+        if rank == PROC_NULL {
+            return Ok(None);
+        }
         fail!(
             ERR_RANK,
             "argument {argument} is {rank}, but the communicator has ranks 0 to {}",

@@ -80,7 +80,7 @@ static PREDEFINED: LazyLock<[Option<Arc<Type>>; 256]> = LazyLock::new(|| {
 });
 
 /// Finds a datatype.
-#[inline]
+#[inline(always)]
 pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
     let found = if datatype.0 & !0xff == 0x200 {
         PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()

@@ -4,6 +4,7 @@
 //! With several threads one waiting thread polls (it holds the baton) and the others sleep; whoever completes something
 //! wakes them, and a thread that leaves hands the baton on. Callbacks of the program run with no lock held.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
@@ -51,12 +52,18 @@ pub(crate) struct Watch(*mut (dyn FnMut() -> bool + 'static));
 // SAFETY: called under the lane's lock only, while the thread that owns what it refers to sleeps.
 unsafe impl Send for Watch {}
 
+/// Rounds of progress before a wait where ranks fit on the cores: about a microsecond, in which other threads find the
+/// lane locked, so a quarter of it at MPI_THREAD_MULTIPLE. With more ranks than cores it is one round.
+const PATIENCE: u32 = 64;
+
 /// A lane.
 pub struct Lane {
     locked: AtomicU32,
     /// Whether several threads may call MPI at the same time.
     shared: AtomicBool,
     state: UnsafeCell<State>,
+    /// Rounds of progress that a blocking call makes before it waits in `wait_for`.
+    patience: AtomicU32,
     /// 1 while a thread polls and may sleep for the process.
     baton: AtomicU32,
     waiting: UnsafeCell<Waiting>,
@@ -68,6 +75,39 @@ pub struct Lane {
 // SAFETY: `state` is touched under `locked` only and `waiting` under `baton`, or by the only thread that calls MPI.
 unsafe impl Sync for Lane {}
 
+/// The state of a lane, held by this thread.
+pub struct Held<'a> {
+    lane: &'a Lane,
+    shared: bool,
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        // SAFETY: this thread holds the lock, or is the only one that calls MPI.
+        unsafe { &*self.lane.state.get() }
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State {
+        // SAFETY: as above, and `self` is borrowed alone.
+        unsafe { &mut *self.lane.state.get() }
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.shared {
+            self.lane.locked.store(0, Ordering::Release);
+        }
+    }
+}
+
 impl Lane {
     /// A lane around a state.
     pub fn new(state: State, waiting: Waiting) -> Lane {
@@ -75,6 +115,7 @@ impl Lane {
             locked: AtomicU32::new(0),
             shared: AtomicBool::new(false),
             state: UnsafeCell::new(state),
+            patience: AtomicU32::new(1),
             baton: AtomicU32::new(0),
             waiting: UnsafeCell::new(waiting),
             sleepers: AtomicU32::new(0),
@@ -91,16 +132,34 @@ impl Lane {
     /// Runs `f` on the state. `f` must not call back into the program or into the lane.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+        f(&mut self.hold())
+    }
+
+    /// The state, until the result is dropped: what [`Lane::with`] does, for the small path, where a closure would have
+    /// its arguments carried through memory. The holder must not call back into the program or into the lane.
+    #[inline(always)]
+    pub fn hold(&self) -> Held<'_> {
         let shared = self.shared.load(Ordering::Relaxed);
         if shared && self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.lock_slowly();
         }
-        // SAFETY: this thread holds the lock, or is the only one that calls MPI.
-        let result = f(unsafe { &mut *self.state.get() });
-        if shared {
-            self.locked.store(0, Ordering::Release);
-        }
-        result
+        Held { lane: self, shared }
+    }
+
+    /// Rounds of progress for a blocking call to try before it waits in [`Lane::wait_for`].
+    #[inline]
+    pub fn patience(&self) -> u32 {
+        self.patience.load(Ordering::Relaxed)
+    }
+
+    /// Says whether there are more ranks than cores, which is learnt while the other ranks start.
+    pub fn choose_patience(&self, crowded: bool) {
+        let rounds = match (crowded, self.shared.load(Ordering::Relaxed)) {
+            (true, _) => 1,
+            (false, true) => PATIENCE / 4,
+            (false, false) => PATIENCE,
+        };
+        self.patience.store(rounds, Ordering::Relaxed);
     }
 
     #[cold]
@@ -239,8 +298,15 @@ impl Lane {
     }
 
     /// Tells sleeping threads that something changed.
+    #[inline]
     pub fn announce(&self) {
-        if self.shared.load(Ordering::Relaxed) && self.sleepers.load(Ordering::SeqCst) > 0 {
+        if self.shared.load(Ordering::Relaxed) {
+            self.wake_sleepers();
+        }
+    }
+
+    fn wake_sleepers(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
             *self.epoch.lock().unwrap() += 1;
             self.changed.notify_all();
         }

@@ -17,13 +17,14 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_engine::{Completion, Mode};
+use towpath_engine::{Completion, Mode, RequestId, Soon};
 
 use crate::comm::Comm;
 use crate::constants::*;
 use crate::datatypes::{self, Type};
 use crate::error::{Error, Result, fail};
 use crate::face::{Handle, Status};
+use crate::lane::Lane;
 use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
 use crate::world;
 
@@ -150,11 +151,16 @@ unsafe fn send_as(
     let lane = world::lane()?;
     if mode != Mode::Synchronous
         && let Some((pointer, length)) = kind.bytes(buffer, count)
-        // SAFETY: the program lends `count` elements at `buffer`.
-        && lane.with(|state| unsafe { state.engine.try_send_now(peer, comm.context(), tag, comm.rank as u32, pointer, length) })
     {
-        lane.nudge();
-        return Ok(());
+        let mut state = lane.hold();
+        let (context, rank) = (comm.context(), comm.rank as u32);
+        // SAFETY: the program lends `count` elements at `buffer`.
+        let sent = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) };
+        drop(state);
+        if sent {
+            lane.nudge();
+            return Ok(());
+        }
     }
     // SAFETY: as above, until the send is complete.
     unsafe { send_slowly(mode, buffer, count, kind, peer, tag, comm) }
@@ -206,6 +212,7 @@ fn failed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
 ///
 /// # Safety
 /// `buf` must hold `count` elements of `datatype`.
+#[inline(always)]
 pub unsafe fn send(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
     // SAFETY: promised by the caller.
     unsafe { send_as(Mode::Standard, buf, count, datatype, dest, tag, comm) }
@@ -233,6 +240,7 @@ pub unsafe fn rsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32,
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype`.
+#[inline(always)]
 pub unsafe fn recv(
     buf: *mut c_void,
     count: i64,
@@ -246,10 +254,42 @@ pub unsafe fn recv(
         return Ok(FROM_NOBODY);
     }
     let lane = world::lane()?;
+    let Some((_, capacity)) = kind.bytes(buf, count) else {
+        // SAFETY: the program lends `count` elements at `buf` until this call returns.
+        return unsafe { receive_slowly(buf, count, kind, peer, tag, comm) };
+    };
+    let rounds = lane.patience();
+    let mut state = lane.hold();
+    // SAFETY: as above.
+    let soon = unsafe { state.engine.receive_soon(peer, comm.context(), tag, buf.cast(), capacity, rounds) };
+    drop(state);
+    lane.announce();
+    match soon {
+        Soon::Received(completion) => completed(comm, &completion),
+        Soon::Started(id) => wait_for_received(lane, comm, id),
+    }
+}
+
+#[cold]
+unsafe fn receive_slowly(
+    buf: *mut c_void,
+    count: i64,
+    kind: &Type,
+    peer: Option<PeerIndex>,
+    tag: Option<i32>,
+    comm: &Arc<Comm>,
+) -> Result<Status> {
+    let lane = world::lane()?;
     let target = crate::datatypes::target(&kind.datatype, buf, count);
-    // SAFETY: the program lends `count` elements at `buf` until this call returns.
+    // SAFETY: promised by the caller.
     let id = lane.with(|state| unsafe { state.engine.irecv(peer, comm.context(), tag, target) });
+    wait_for_received(lane, comm, id)
+}
+
+#[cold]
+fn wait_for_received(lane: &Lane, comm: &Arc<Comm>, id: RequestId) -> Result<Status> {
     let completion = lane.wait_for(|state| state.engine.take(id));
+    lane.choose_patience(world::is_crowded());
     completed(comm, &completion)
 }
 

@@ -242,6 +242,14 @@ pub fn me() -> PeerIndex {
     WORLD.get().map_or(PeerIndex(0), |world| PeerIndex(world.job.rank))
 }
 
+/// Whether this host has more ranks of the job than cores for them, as far as is known.
+pub(crate) fn is_crowded() -> bool {
+    WORLD.get().is_none_or(|world| {
+        let cores = world.segment.head().allowed_cores.load(Ordering::Relaxed) as usize;
+        world.job.local_ranks.len() > cores
+    })
+}
+
 /// Finds a communicator.
 #[inline]
 pub fn comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {

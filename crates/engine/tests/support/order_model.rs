@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::testing::{Arrival, Logged, Random};
-use towpath_engine::{Completion, Engine, Envelope, MessageId, Mode, RequestId, protocol};
+use towpath_engine::{Completion, Engine, Envelope, MessageId, Mode, RequestId, Soon, protocol};
 use towpath_transport::Wire;
 
 use super::{bytes, packed, pattern, peer, room, unpacked};
@@ -82,8 +82,9 @@ pub struct Model<W: Wire> {
     open: usize,
     /// Messages started so far.
     pub messages: usize,
-    /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels that took, cancels that did not.
-    pub seen: [usize; 5],
+    /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels that took, cancels that did not,
+    /// receives that made progress themselves and met their message meanwhile, and that did not.
+    pub seen: [usize; 7],
 }
 
 impl<W: Wire> Model<W> {
@@ -101,7 +102,7 @@ impl<W: Wire> Model<W> {
             spare: Vec::new(),
             open,
             messages: 0,
-            seen: [0; 5],
+            seen: [0; 7],
         }
     }
 
@@ -204,6 +205,7 @@ impl<W: Wire> Model<W> {
                 self.receive_with(me, context, source, tag, capacity);
             }
             1 => self.receive_now(me, context, source, tag),
+            2..6 => self.receive_soon(me, context, source, tag),
             _ => self.receive_with(me, context, source, tag, LONGEST),
         }
     }
@@ -247,6 +249,39 @@ impl<W: Wire> Model<W> {
             self.take_unexpected(me, message);
             self.compare(message, &done, &buffer, 99);
         }
+    }
+
+    /// A receive that makes progress itself is the newest posted one while it does, and a request afterwards.
+    fn receive_soon(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) {
+        let expected = self.first_unexpected(me, context, source, tag);
+        let capacity = [40, LONGEST][self.below(2)];
+        let rounds = self.below(4) as u32;
+        let mut buffer = self.buffer(capacity);
+        let (pointer, from) = (buffer.as_mut_ptr(), source.map(peer));
+        // SAFETY: the account keeps the buffer until the receive is complete.
+        let soon = unsafe { self.engines[me].receive_soon(from, ContextId(context), tag, pointer, capacity, rounds) };
+        let request = if let Soon::Started(request) = soon { request } else { RequestId(u64::MAX) };
+        let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
+        let name = self.name();
+        self.ranks[me].receives.insert(name, receive);
+        match expected {
+            Some(message) => self.take_unexpected(me, message),
+            None => self.ranks[me].posted.push(name),
+        }
+        for arrival in std::mem::take(&mut self.engines[me].wire_mut().log) {
+            self.arrived(me, &arrival);
+        }
+        if expected.is_none() && rounds > 0 {
+            self.seen[if self.ranks[me].receives[&name].matched.is_some() { 5 } else { 6 }] += 1;
+        }
+        if let Soon::Received(done) = soon {
+            let receive = self.ranks[me].receives.remove(&name).expect("it was just put there");
+            let message = receive.matched.expect("a receive matched what it should not");
+            assert!(!self.sent[&message].announced, "an announced message cannot be through at once");
+            self.compare(message, &done, &receive.buffer, capacity);
+        }
+        self.check_receives(me);
+        self.check_sends(me);
     }
 
     fn first_unexpected(&self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) -> Option<u64> {
