@@ -109,6 +109,7 @@ impl Wire for Loopback {
         self.own
     }
 
+    #[inline(never)]
     unsafe fn short(
         &mut self,
         _to: PeerIndex,

@@ -87,7 +87,7 @@ impl Wire for Wires {
         self.loopback.own()
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn short(
         &mut self,
         to: PeerIndex,

@@ -47,12 +47,35 @@ pub(crate) struct Control {
 }
 
 /// A line as its receiver reads it.
+///
+/// Kept as the words that were loaded: a header inside would be copied around through the stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
-    pub(crate) kind: u8,
-    pub(crate) bits: u8,
-    pub(crate) inline: u8,
-    pub(crate) header: Header,
+    packed: u32,
+    words: (u64, u64),
+}
+
+impl Read {
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> u8 {
+        self.packed as u8
+    }
+
+    #[inline(always)]
+    pub(crate) fn bits(&self) -> u8 {
+        (self.packed >> 24) as u8
+    }
+
+    /// Bytes of inline payload.
+    #[inline(always)]
+    pub(crate) fn inline(&self) -> usize {
+        usize::from((self.packed >> 16) as u8)
+    }
+
+    #[inline(always)]
+    pub(crate) fn header(&self) -> Header {
+        Header { protocol: (self.packed >> 8) as u8, words: [self.words.0, self.words.1] }
+    }
 }
 
 /// Writes everything of a line but flag and payload.
@@ -65,7 +88,9 @@ pub(crate) unsafe fn write(line: *mut u8, kind: Kind, bits: u8, inline: usize, h
     // SAFETY: a line is 64 bytes, 64-aligned.
     unsafe {
         line.add(4).cast::<u32>().write(packed);
-        line.add(8).cast::<[u64; 2]>().write(header.words);
+        // Word by word: a pair that was just put together on the stack could not be forwarded to one wide load.
+        line.add(8).cast::<u64>().write(header.words[0]);
+        line.add(16).cast::<u64>().write(header.words[1]);
     }
 }
 
@@ -99,12 +124,9 @@ pub(crate) unsafe fn write_control(line: *mut u8, control: &Control) {
 #[inline(always)]
 pub(crate) unsafe fn read(line: *const u8) -> Read {
     // SAFETY: a line is 64 bytes, 64-aligned.
-    let (packed, words) = unsafe { (line.add(4).cast::<u32>().read(), line.add(8).cast::<[u64; 2]>().read()) };
-    Read {
-        kind: packed as u8,
-        bits: (packed >> 24) as u8,
-        inline: (packed >> 16) as u8,
-        header: Header { protocol: (packed >> 8) as u8, words },
+    unsafe {
+        let words = (line.add(8).cast::<u64>().read(), line.add(16).cast::<u64>().read());
+        Read { packed: line.add(4).cast::<u32>().read(), words }
     }
 }
 
@@ -148,8 +170,8 @@ mod tests {
             write(pointer, Kind::Stored, ASK, 40, &header);
             write_stored(pointer, 77, 88);
             let back = read(pointer);
-            assert_eq!((back.kind, back.bits, back.inline), (Kind::Stored as u8, ASK, 40));
-            assert_eq!(back.header, header);
+            assert_eq!((back.kind(), back.bits(), back.inline()), (Kind::Stored as u8, ASK, 40));
+            assert_eq!(back.header(), header);
             assert_eq!(read_stored(pointer), (77, 88));
             write_control(pointer, &Control { kind: Kind::Pull, words: [1, 2], extra: 3 });
             assert_eq!(read_extra(pointer), 3);

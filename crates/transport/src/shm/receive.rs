@@ -127,22 +127,23 @@ impl Shm {
         // SAFETY: the caller vouches for the line.
         let read = unsafe { entry::read(line) };
         let peer = self.peers[from];
-        if read.bits & ASK != 0 {
+        if read.bits() & ASK != 0 {
             self.answer_question(from);
         }
-        if read.kind == Kind::Inline as u8 {
-            sink.arrived(peer, &read.header, line.wrapping_add(INLINE_AT), usize::from(read.inline));
-            return Taken::Entry(0);
-        }
-        if read.kind == Kind::Stored as u8 {
+        // One call for both kinds of message, so that the sink's code is here only once.
+        let (payload, length, stored) = if read.kind() == Kind::Inline as u8 {
+            (line.wrapping_add(INLINE_AT), read.inline(), 0)
+        } else if read.kind() == Kind::Stored as u8 {
             // SAFETY: as above.
             let (offset, length) = unsafe { entry::read_stored(line) };
-            sink.arrived(peer, &read.header, self.segment.at(offset), length);
-            return Taken::Entry(length);
-        }
-        // SAFETY: as above.
-        let extra = unsafe { entry::read_extra(line) };
-        self.obey(from, read.kind, read.header.words, extra, sink)
+            (self.segment.at(offset).cast_const(), length, length)
+        } else {
+            // SAFETY: as above.
+            let extra = unsafe { entry::read_extra(line) };
+            return self.obey(from, read.kind(), read.header().words, extra, sink);
+        };
+        sink.arrived(peer, &read.header(), payload, length);
+        Taken::Entry(stored)
     }
 
     /// Acts on a control entry.

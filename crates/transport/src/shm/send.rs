@@ -93,6 +93,57 @@ impl Outgoing {
         true
     }
 
+    /// Writes a message of at most a line into the ring or the slot.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    #[inline(always)]
+    unsafe fn short(
+        &mut self,
+        own: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        let Some(ring) = &mut self.ring else {
+            // SAFETY: handed through.
+            return unsafe { self.short_by_slot(own, header, payload, length) };
+        };
+        let claim = ring.sender.claim(0).ok_or(NoResource)?;
+        // SAFETY: the claimed line is ours until committed; the caller vouches for the payload.
+        unsafe {
+            let line = ring.lines.add(claim.line * LINE);
+            entry::write(line, Kind::Inline, 0, length, header);
+            copy::short(payload, line.add(INLINE_AT), length);
+        }
+        ring.sender.commit();
+        self.notify();
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Outgoing::short`].
+    #[inline(never)]
+    unsafe fn short_by_slot(
+        &mut self,
+        own: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if !self.slot.is_free() {
+            return Err(NoResource);
+        }
+        let bits = self.bits();
+        // SAFETY: the free slot is ours until committed; the caller vouches for the payload.
+        unsafe {
+            entry::write(self.slot_line, Kind::Inline, bits, length, header);
+            copy::short(payload, self.slot_line.add(INLINE_AT), length);
+        }
+        self.commit_slot(own);
+        Ok(())
+    }
+
     /// Bits of the next entry through the slot.
     #[inline]
     fn bits(&mut self) -> u8 {
@@ -105,7 +156,7 @@ impl Shm {
     ///
     /// # Safety
     /// As there.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn short(
         &mut self,
         to: usize,
@@ -113,33 +164,33 @@ impl Shm {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        if self.outgoing[to].detour && self.detour(to)? {
-            return Ok(());
-        }
         let out = &mut self.outgoing[to];
-        if let Some(ring) = &mut out.ring {
-            let claim = ring.sender.claim(0).ok_or(NoResource)?;
-            // SAFETY: the claimed line is ours until committed; the caller vouches for the payload.
-            unsafe {
-                let line = ring.lines.add(claim.line * LINE);
-                entry::write(line, Kind::Inline, 0, length, header);
-                copy::short(payload, line.add(INLINE_AT), length);
-            }
-            ring.sender.commit();
-            out.notify();
+        if out.detour {
+            // SAFETY: handed through.
+            return unsafe { self.short_by_detour(to, header, payload, length) };
+        }
+        // SAFETY: handed through.
+        unsafe { out.short(self.own, header, payload, length) }
+    }
+
+    /// As [`Shm::short`], where something must be settled before.
+    ///
+    /// # Safety
+    /// As there.
+    #[cold]
+    #[inline(never)]
+    unsafe fn short_by_detour(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.detour(to)? {
             return Ok(());
         }
-        if !out.slot.is_free() {
-            return Err(NoResource);
-        }
-        let bits = out.bits();
-        // SAFETY: the free slot is ours until committed; the caller vouches for the payload.
-        unsafe {
-            entry::write(out.slot_line, Kind::Inline, bits, length, header);
-            copy::short(payload, out.slot_line.add(INLINE_AT), length);
-        }
-        out.commit_slot(self.own);
-        Ok(())
+        // SAFETY: handed through.
+        unsafe { self.outgoing[to].short(self.own, header, payload, length) }
     }
 
     /// As [`crate::Wire::copied_limit`].
