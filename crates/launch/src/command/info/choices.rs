@@ -62,21 +62,50 @@ fn of_a_new_job(ranks: usize) -> (Vec<Mask>, Row) {
     (masks, Row::new("binding", "binding", Value::text("to cores"), why))
 }
 
-/// How a rank waits and is woken, and how the segment is made: asked of a segment that no job uses.
+/// How a rank waits and is woken, and how the segment is made.
 fn waiting(masks: &[Mask], in_job: bool) -> Vec<Row> {
-    let made = segment::make_some_way(segment::new_nonce(), 1)
-        .and_then(|(file, way)| View::map(file.as_fd(), 1).map(|view| (view, way)));
-    let (view, way) = match made {
+    let (policy, way) = match policy_of(masks) {
         Ok(made) => made,
         Err(error) => return vec![Row::new("segment", "segment", Value::text("none"), error.to_string())],
     };
-    let policy = Policy::of_ranks(masks, cgroup::processor_quota(), view.head(), view.page(0));
-    vec![how_to_wait(&policy, in_job), how_to_wake(&policy), how_to_make(&way)]
+    // A rank of a job knows its own processors only: the others may share them, or have as many of their own.
+    let others_decide = in_job && policy_of(&apart(masks)).is_ok_and(|(other, _)| other.fits != policy.fits);
+    let [wait, wake] = if others_decide {
+        let why = format!(
+            "This rank may use {} processor(s). Whether the {} ranks fit on those of all ranks together, they find out \
+             when MPI starts; started alone, towpath info --ranks {1} tells.",
+            masks.first().map_or(0, cores::count),
+            masks.len()
+        );
+        let later = |key, label| Row::new(key, label, Value::text("not known yet"), &why);
+        [later("waiting", "waiting"), later("wake_up", "wake-up")]
+    } else {
+        [how_to_wait(&policy), how_to_wake(&policy)]
+    };
+    vec![wait, wake, how_to_make(&way)]
 }
 
-fn how_to_wait(policy: &Policy, in_job: bool) -> Row {
+/// The policy of ranks with these masks: asked of a segment that no job uses.
+fn policy_of(masks: &[Mask]) -> Result<(Policy, Way), Error> {
+    let (file, way) = segment::make_some_way(segment::new_nonce(), 1)?;
+    let view = View::map(file.as_fd(), 1)?;
+    Ok((Policy::of_ranks(masks, cgroup::processor_quota(), view.head(), view.page(0)), way))
+}
+
+/// As many masks with as many processors each, none of which is in two.
+fn apart(masks: &[Mask]) -> Vec<Mask> {
+    let mut next = 0;
+    let mut own = |mask| {
+        let begin = next;
+        next += cores::count(mask);
+        cores::mask_of(&(begin..next).collect::<Vec<_>>())
+    };
+    masks.iter().map(&mut own).collect()
+}
+
+fn how_to_wait(policy: &Policy) -> Row {
     let Policy { ranks, cores, .. } = *policy;
-    let (value, mut why) = if policy.fits {
+    let (value, why) = if policy.fits {
         let value = if policy.spin.is_zero() { "yield, sleep" } else { "spin, yield, sleep" };
         let why = format!(
             "{ranks} rank(s) fit on {cores} core(s): a wait polls for {} us, yields up to {} us, then sleeps.",
@@ -93,9 +122,6 @@ fn how_to_wait(policy: &Policy, in_job: bool) -> Row {
         );
         ("yield, sleep", why)
     };
-    if in_job {
-        why.push_str(" Judged by this rank's processors; the ranks tell each other theirs when MPI starts.");
-    }
     Row::new("waiting", "waiting", Value::text(value), why)
 }
 
