@@ -1,6 +1,5 @@
 //! The command `towpath`: answers a person's questions about Towpath on this machine. Each question is a subcommand, a
 //! row of [`SUBCOMMANDS`], which drives both reading and `--help`.
-#![allow(clippy::doc_markdown)]
 
 mod info;
 mod report;

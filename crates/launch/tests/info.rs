@@ -176,25 +176,16 @@ fn the_launcher_of_the_environment_is_seen() {
 
 #[test]
 fn a_rank_does_not_guess_what_the_other_ranks_may_use() {
-    let script =
-        format!("taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') {} info", env!("CARGO_BIN_EXE_towpath"));
-    let run = common::run(&["-n", "2", "--bind-to", "none", "-l", "sh", "-c", &script]);
-    assert_eq!(run.code, 0, "{run:?}");
-    let own: Vec<&str> = run.output.lines().filter_map(|line| line.strip_prefix("[0] ")).collect();
-    let own = own.join("\n");
-    assert!(line_of(&own, "waiting").starts_with("not known yet "), "{own}");
-    assert!(line_of(&own, "wake-up").starts_with("not known yet "), "{own}");
-
-    let mut command = mpiexec_on_one_processor(&["-n", "2", env!("CARGO_BIN_EXE_towpath"), "info", "--ranks", "1"]);
-    command.stdin(Stdio::null());
-    let text = said(command);
-    assert!(line_of(&text, "waiting").starts_with("spin, yield, sleep "), "{text}");
-}
-
-fn mpiexec_on_one_processor(arguments: &[&str]) -> Command {
-    let mut command = common::mpiexec(arguments);
-    on_one_processor(&mut command);
-    command
+    let said_in_job = |ranks: &str| {
+        let mut command = common::mpiexec(&["-n", "1", env!("CARGO_BIN_EXE_towpath"), "info", "--ranks", ranks]);
+        on_one_processor(&mut command);
+        said(command)
+    };
+    let crowded = said_in_job("2");
+    assert!(line_of(&crowded, "waiting").starts_with("not known yet "), "{crowded}");
+    assert!(line_of(&crowded, "wake-up").starts_with("not known yet "), "{crowded}");
+    let alone = said_in_job("1");
+    assert!(line_of(&alone, "waiting").starts_with("spin, yield, sleep "), "{alone}");
 }
 
 #[test]
