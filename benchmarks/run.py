@@ -30,9 +30,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 import environments  # noqa: E402
 
 OUT = environments.BUILD / "bench"
-PROGRAMS = ["point_to_point", "collective", "memory", "start"]
+PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle"]
 MORE_IS_BETTER = {"bandwidth", "rate"}
-UNITS = {"bandwidth": "MB/s", "rate": "1/s", "memory": "kB per rank", "start": "ms"}
+UNITS = {"bandwidth": "MB/s", "rate": "1/s", "memory": "kB per rank", "start": "ms", "idle-load": "% of a core"}
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -78,6 +78,7 @@ def libraries(names):
 def groups(crowd):
     largest = str(4 << 20)
     found = [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("latency", "bandwidth", "rate")]
+    found.append(Group("idle", "idle", ["5"], 2))
     for ranks in (2, 8, crowd):
         budget = "0.1" if ranks <= CORES else "0.05"
         found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
