@@ -312,7 +312,8 @@ impl Lane {
         }
     }
 
-    /// Wakes this process's own waiting thread after another thread did something that it may wait for.
+    /// Wakes this process's own waiting thread after another thread did something that it may wait for. A receive is that
+    /// too: a message of this process to itself may end with it, or its acknowledgement wait for progress.
     #[inline]
     pub fn nudge(&self) {
         if self.shared.load(Ordering::Relaxed) {
@@ -323,7 +324,10 @@ impl Lane {
 
     /// One round of progress for a failing MPI_Test or MPI_Iprobe.
     pub fn poll_for_test(&self) {
-        if !self.poll() && self.with_baton(|waiting| waiting.give_way()).is_none() {
+        if self.poll() {
+            // It may be what the thread with the baton sleeps for in the kernel.
+            self.nudge();
+        } else if self.with_baton(|waiting| waiting.give_way()).is_none() {
             // Another thread polls already, and may share the core with this one.
             std::thread::yield_now();
         }

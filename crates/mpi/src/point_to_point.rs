@@ -263,7 +263,7 @@ pub unsafe fn recv(
     // SAFETY: as above.
     let soon = unsafe { state.engine.receive_soon(peer, comm.context(), tag, buf.cast(), capacity, rounds) };
     drop(state);
-    lane.announce();
+    lane.nudge();
     match soon {
         Soon::Received(completion) => completed(comm, &completion),
         Soon::Started(id) => wait_for_received(lane, comm, id),
@@ -283,6 +283,7 @@ unsafe fn receive_slowly(
     let target = crate::datatypes::target(&kind.datatype, buf, count);
     // SAFETY: promised by the caller.
     let id = lane.with(|state| unsafe { state.engine.irecv(peer, comm.context(), tag, target) });
+    lane.nudge();
     wait_for_received(lane, comm, id)
 }
 
@@ -381,9 +382,12 @@ pub unsafe fn irecv(
         return Ok(COMPLETE_RECEIVE);
     }
     let target = crate::datatypes::target(&kind.datatype, buf, count);
-    world::lane()?.with(|state| {
+    let lane = world::lane()?;
+    let request = lane.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
         state.requests.add(Work::Receive(id), comm.handle(), None)
-    })
+    });
+    lane.nudge();
+    request
 }

@@ -110,6 +110,7 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     // SAFETY: the program lends `count` elements at `buf` until this call returns.
     let id =
         lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
+    lane.nudge();
     let completion = lane.wait_for(|state| state.engine.take(id));
     completed(world::comm(found.comm)?, &completion)
 }
@@ -127,9 +128,12 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
     }
     let found = take(message)?;
     let target = crate::datatypes::target(&kind.datatype, buf, count);
-    world::lane()?.with(|state| {
+    let lane = world::lane()?;
+    let request = lane.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
         state.requests.add(Work::Receive(id), found.comm, None)
-    })
+    });
+    lane.nudge();
+    request
 }
