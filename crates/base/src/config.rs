@@ -45,7 +45,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_RING_BYTES",
         kind: Kind::Number,
         default: "65536",
-        meaning: "payload bytes of the ring of a hot pair of ranks; an eighth is the largest eager message",
+        meaning: "payload bytes of the ring of a hot pair of ranks; a quarter is the largest eager message",
     },
     Setting {
         name: "TOWPATH_HOT_SENDS",

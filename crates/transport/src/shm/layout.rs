@@ -135,9 +135,14 @@ impl RingPlace {
         self.lines_at() + self.lines as usize * LINE
     }
 
-    /// Largest copied message: an eighth, so that several are under way.
+    /// Largest copied message: a quarter, so that several are under way.
     pub fn copied_limit(&self) -> usize {
-        (self.bytes as usize / 8).max(CELL_BYTES.min(self.bytes as usize / 2))
+        (self.bytes as usize / 4).max(CELL_BYTES.min(self.bytes as usize / 2))
+    }
+
+    /// Payload bytes that are provided with the ring: half of the largest message, which few pairs exchange.
+    pub fn provided_bytes(&self) -> usize {
+        (self.copied_limit() / 2).max(CELL_BYTES.min(self.copied_limit()))
     }
 }
 
@@ -172,6 +177,8 @@ mod tests {
     fn a_ring_takes_what_its_parts_take() {
         let place = RingPlace { offset: 0, lines: 64, bytes: 16384 };
         assert!(place.payload_at() + 16384 <= RingPlace::total_bytes(64, 16384));
-        assert_eq!(place.copied_limit(), 4096);
+        assert_eq!((place.copied_limit(), place.provided_bytes()), (4096, 4096));
+        let place = RingPlace { bytes: 65536, ..place };
+        assert_eq!((place.copied_limit(), place.provided_bytes()), (16384, 8192));
     }
 }

@@ -305,7 +305,7 @@ impl Shm {
         let inside = self.arena.take(total)?;
         let offset = self.segment.layout().ring_area(self.own) + inside;
         let place = RingPlace { offset: offset as u64, lines, bytes };
-        let needed = place.payload_at() + place.copied_limit() - offset;
+        let needed = place.payload_at() + place.provided_bytes() - offset;
         if !self.segment.populate(offset, needed) {
             self.arena.give(inside, total);
             return None;

@@ -220,7 +220,12 @@ impl Shm {
         let Some(ring) = &mut out.ring else { return self.copied_by_slot(to, header, length, fill) };
         let claim = ring.sender.claim(stored).ok_or(NoResource)?;
         if let Some(grown) = ring.sender.grown() {
-            provide(&self.segment, ring, grown)?;
+            let provided = grown.0 as u32;
+            if let Err(shortage) = provide(&self.segment, ring, grown) {
+                // What is longer than the ring is now would never find room: it goes through a window.
+                out.limit = out.limit.min(provided);
+                return Err(shortage);
+            }
         }
         // SAFETY: the claimed line and payload are ours until committed.
         unsafe {
@@ -366,7 +371,7 @@ impl Outgoing {
                 let words = segment.words(lines_at, count as usize * LINE_WORDS);
                 (words, segment.words(place.offset as usize, 1))
             };
-            let touched = place.copied_limit() as u32;
+            let touched = place.provided_bytes() as u32;
             let sender = RingSender::new(lines, progress, count, place.bytes, touched);
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
