@@ -26,6 +26,7 @@ STAGES = [
     ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-transport", "--lib", "--target-dir", "target/loom", "model"], 600),
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
     ("packaging", [PYTHON, "tests/packaging.py"], 300),
+    ("instructions", [PYTHON, "tests/instructions/run.py"], 180),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
