@@ -142,6 +142,74 @@ static void large(void)
     free_both(&t);
 }
 
+static void look_large(MPI_Datatype type, const char *name, int expected, int ints, int large, int inner)
+{
+    int i, a, d, k;
+    CALL(MPI_Type_get_envelope_c(type, &numbers_c[0], &numbers_c[1], &numbers_c[2], &numbers_c[3], &combiner));
+    CHECK(combiner == expected && numbers_c[0] == ints && numbers_c[1] == 0 && numbers_c[2] == large && numbers_c[3] == inner,
+          "%s: combiner %d, %ld integers, %ld addresses, %ld counts, %ld datatypes", name, combiner, (long)numbers_c[0], (long)numbers_c[1],
+          (long)numbers_c[2], (long)numbers_c[3]);
+    CALL(MPI_Type_get_contents_c(type, ints, 0, large, inner, integers, addresses, counts, types));
+    /* The small functions have no place for the counts. Errors of calls without a communicator go to MPI_COMM_SELF. */
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    FAILS(MPI_Type_get_envelope(type, &i, &a, &d, &k), MPI_ERR_TYPE);
+    FAILS(MPI_Type_get_contents(type, MOST, MOST, MOST, integers, addresses, types), MPI_ERR_TYPE);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    CALL(MPI_Type_free(&type));
+}
+
+static void counts_are(const char *name, int n, const MPI_Count *expected)
+{
+    for (int i = 0; i < n; i++)
+        CHECK(counts[i] == expected[i], "%s: count %d is %ld instead of %ld", name, i, (long)counts[i], (long)expected[i]);
+}
+
+/* The form of the constructor decides, not whether the numbers would fit into ints. */
+static void large_form_of_small_numbers(void)
+{
+    MPI_Datatype t;
+    const MPI_Count lengths[] = {3, 4}, places[] = {-8, 64};
+    CALL(MPI_Type_contiguous_c(7, MPI_CHAR, &t));
+    look_large(t, "contiguous_c", MPI_COMBINER_CONTIGUOUS, 0, 1, 1);
+    counts_are("contiguous_c", 1, (MPI_Count[]){7});
+    CALL(MPI_Type_vector_c(3, 2, -5, MPI_SHORT, &t));
+    look_large(t, "vector_c", MPI_COMBINER_VECTOR, 0, 3, 1);
+    counts_are("vector_c", 3, (MPI_Count[]){3, 2, -5});
+    CALL(MPI_Type_create_hvector_c(4, 1, -100, MPI_FLOAT, &t));
+    look_large(t, "hvector_c", MPI_COMBINER_HVECTOR, 0, 3, 1);
+    counts_are("hvector_c", 3, (MPI_Count[]){4, 1, -100});
+    CALL(MPI_Type_indexed_c(2, lengths, places, MPI_INT, &t));
+    look_large(t, "indexed_c", MPI_COMBINER_INDEXED, 0, 5, 1);
+    counts_are("indexed_c", 5, (MPI_Count[]){2, 3, 4, -8, 64});
+    CALL(MPI_Type_create_hindexed_c(2, lengths, places, MPI_INT, &t));
+    look_large(t, "hindexed_c", MPI_COMBINER_HINDEXED, 0, 5, 1);
+    counts_are("hindexed_c", 5, (MPI_Count[]){2, 3, 4, -8, 64});
+    CALL(MPI_Type_create_indexed_block_c(2, 6, places, MPI_INT, &t));
+    look_large(t, "indexed_block_c", MPI_COMBINER_INDEXED_BLOCK, 0, 4, 1);
+    counts_are("indexed_block_c", 4, (MPI_Count[]){2, 6, -8, 64});
+    CALL(MPI_Type_create_hindexed_block_c(2, 6, places, MPI_INT, &t));
+    look_large(t, "hindexed_block_c", MPI_COMBINER_HINDEXED_BLOCK, 0, 4, 1);
+    counts_are("hindexed_block_c", 4, (MPI_Count[]){2, 6, -8, 64});
+    CALL(MPI_Type_create_struct_c(2, lengths, places, (MPI_Datatype[]){MPI_INT, MPI_CHAR}, &t));
+    look_large(t, "struct_c", MPI_COMBINER_STRUCT, 0, 5, 2);
+    counts_are("struct_c", 5, (MPI_Count[]){2, 3, 4, -8, 64});
+    CALL(MPI_Type_create_subarray_c(1, (MPI_Count[]){9}, (MPI_Count[]){4}, (MPI_Count[]){2}, MPI_ORDER_C, MPI_INT, &t));
+    look_large(t, "subarray_c", MPI_COMBINER_SUBARRAY, 2, 3, 1);
+    counts_are("subarray_c", 3, (MPI_Count[]){9, 4, 2});
+    integers_are("subarray_c", 2, (int[]){1, MPI_ORDER_C});
+    CALL(MPI_Type_create_darray_c(2, 1, 1, (MPI_Count[]){9}, (int[]){MPI_DISTRIBUTE_BLOCK}, (int[]){MPI_DISTRIBUTE_DFLT_DARG}, (int[]){2}, MPI_ORDER_C,
+                                  MPI_INT, &t));
+    look_large(t, "darray_c", MPI_COMBINER_DARRAY, 7, 1, 1);
+    counts_are("darray_c", 1, (MPI_Count[]){9});
+    integers_are("darray_c", 7, (int[]){2, 1, 1, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_DFLT_DARG, 2, MPI_ORDER_C});
+    CALL(MPI_Type_create_resized_c(MPI_INT, -4, 40, &t));
+    look_large(t, "resized_c", MPI_COMBINER_RESIZED, 0, 2, 1);
+    counts_are("resized_c", 2, (MPI_Count[]){-4, 40});
+    CALL(MPI_Type_create_resized(MPI_INT, -4, 8000000000LL, &t));
+    look(t, MPI_COMBINER_RESIZED, 0, 2, 1, "resized far");
+    free_both(&t);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -149,5 +217,6 @@ int main(int argc, char **argv)
     blocks();
     composed();
     large();
+    large_form_of_small_numbers();
     return finish();
 }

@@ -183,7 +183,7 @@ impl Body<'_> {
         if self.f.name == "MPI_Type_get_contents" {
             // Some of the ints are constants of the standard, by the type's combiner.
             text.push_str(
-                "                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;\n\
+                "                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;\n\
                  \x20               contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
             );
         }

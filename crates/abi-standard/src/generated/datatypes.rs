@@ -162,7 +162,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -176,7 +176,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -192,7 +192,7 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -208,7 +208,7 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -264,7 +264,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -278,7 +278,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -292,7 +292,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -306,7 +306,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -320,7 +320,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -334,7 +334,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -348,7 +348,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -362,7 +362,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -376,7 +376,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -390,7 +390,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -404,7 +404,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -418,7 +418,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -432,7 +432,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes), Integers::small(array_of_subsizes), Integers::small(array_of_starts), order_in(order), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes), Integers::small(array_of_subsizes), Integers::small(array_of_starts), order_in(order), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -446,7 +446,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes), Integers::large(array_of_subsizes), Integers::large(array_of_starts), order_in(order), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes), Integers::large(array_of_subsizes), Integers::large(array_of_starts), order_in(order), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -503,8 +503,8 @@ export! {
         call(117, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype))?;
-                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), 0, i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(std::ptr::null_mut()), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype), false)?;
+                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
             }
@@ -517,8 +517,8 @@ export! {
         call(117, || Target::None, || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(array_of_large_counts), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype))?;
-                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;
+                towpath_mpi::datatypes::type_get_contents(datatype_in(datatype), i64::from(max_integers), i64::from(max_addresses), i64::from(max_large_counts), i64::from(max_datatypes), IntegersMut::small(array_of_integers), IntegersMut::large(array_of_addresses), IntegersMut::large(array_of_large_counts), HandleArray::new(array_of_datatypes.cast(), &FACE, Kind::Datatype), true)?;
+                let (filled, _, _, _, combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));
                 Ok(())
             }
@@ -535,7 +535,7 @@ export! {
                 require(num_addresses, "num_addresses")?;
                 require(num_datatypes, "num_datatypes")?;
                 require(combiner, "combiner")?;
-                let (v_num_integers, v_num_addresses, _, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;
+                let (v_num_integers, v_num_addresses, _, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), false)?;
                 *num_integers = count_to_int(v_num_integers);
                 *num_addresses = count_to_int(v_num_addresses);
                 *num_datatypes = count_to_int(v_num_datatypes);
@@ -556,7 +556,7 @@ export! {
                 require(num_large_counts, "num_large_counts")?;
                 require(num_datatypes, "num_datatypes")?;
                 require(combiner, "combiner")?;
-                let (v_num_integers, v_num_addresses, v_num_large_counts, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype))?;
+                let (v_num_integers, v_num_addresses, v_num_large_counts, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
                 *num_integers = v_num_integers;
                 *num_addresses = v_num_addresses;
                 *num_large_counts = v_num_large_counts;
@@ -667,7 +667,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::small(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::small(array_of_displacements), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -681,7 +681,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -777,7 +777,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -791,7 +791,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -915,7 +915,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -929,7 +929,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }
@@ -957,7 +957,7 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype))?;
+                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false)?;
                 *newtype = datatype_out(v_newtype);
                 Ok(())
             }

@@ -12,9 +12,9 @@ fn made(datatype: Datatype) -> Result<Handle> {
     insert(Type::new(datatype, false))
 }
 
-/// Whether the envelope answers in ints or in counts: ints where all arguments fit.
-fn form(values: &[i64]) -> Form {
-    if values.iter().all(|&value| i32::try_from(value).is_ok()) { Form::Small } else { Form::Large }
+/// The envelope answers in counts where the large form of the constructor was called (5.1.13).
+fn form(large: bool) -> Form {
+    if large { Form::Large } else { Form::Small }
 }
 
 /// Reads an array argument.
@@ -34,18 +34,18 @@ fn old(oldtype: Handle) -> Result<&'static Arc<Type>> {
 }
 
 /// MPI_Type_contiguous.
-pub fn type_contiguous(count: i64, oldtype: Handle) -> Result<Handle> {
-    made(Datatype::contiguous(count, &old(oldtype)?.datatype, form(&[count]))?)
+pub fn type_contiguous(count: i64, oldtype: Handle, large: bool) -> Result<Handle> {
+    made(Datatype::contiguous(count, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_vector.
-pub fn type_vector(count: i64, blocklength: i64, stride: i64, oldtype: Handle) -> Result<Handle> {
-    made(Datatype::vector(count, blocklength, stride, &old(oldtype)?.datatype, form(&[count, blocklength, stride]))?)
+pub fn type_vector(count: i64, blocklength: i64, stride: i64, oldtype: Handle, large: bool) -> Result<Handle> {
+    made(Datatype::vector(count, blocklength, stride, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_hvector.
-pub fn type_create_hvector(count: i64, blocklength: i64, stride: i64, oldtype: Handle) -> Result<Handle> {
-    made(Datatype::hvector(count, blocklength, stride, &old(oldtype)?.datatype, form(&[count, blocklength]))?)
+pub fn type_create_hvector(count: i64, blocklength: i64, stride: i64, oldtype: Handle, large: bool) -> Result<Handle> {
+    made(Datatype::hvector(count, blocklength, stride, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_indexed.
@@ -57,11 +57,11 @@ pub unsafe fn type_indexed(
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
-    let form = form(&[&lengths[..], &displacements[..]].concat());
-    made(Datatype::indexed(&lengths, &displacements, &old(oldtype)?.datatype, form)?)
+    made(Datatype::indexed(&lengths, &displacements, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_hindexed.
@@ -73,10 +73,11 @@ pub unsafe fn type_create_hindexed(
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
-    made(Datatype::hindexed(&lengths, &displacements, &old(oldtype)?.datatype, form(&lengths))?)
+    made(Datatype::hindexed(&lengths, &displacements, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_indexed_block.
@@ -88,10 +89,10 @@ pub unsafe fn type_create_indexed_block(
     blocklength: i64,
     array_of_displacements: Integers,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
-    let form = form(&[&displacements[..], &[blocklength]].concat());
-    made(Datatype::indexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form)?)
+    made(Datatype::indexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_hindexed_block.
@@ -103,9 +104,10 @@ pub unsafe fn type_create_hindexed_block(
     blocklength: i64,
     array_of_displacements: Integers,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
-    made(Datatype::hindexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form(&[blocklength]))?)
+    made(Datatype::hindexed_block(blocklength, &displacements, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_struct.
@@ -117,6 +119,7 @@ pub unsafe fn type_create_struct(
     array_of_blocklengths: Integers,
     array_of_displacements: Integers,
     array_of_types: HandleArray,
+    large: bool,
 ) -> Result<Handle> {
     let lengths = list(array_of_blocklengths, count, "array_of_blocklengths")?;
     let displacements = list(array_of_displacements, count, "array_of_displacements")?;
@@ -127,7 +130,7 @@ pub unsafe fn type_create_struct(
         // SAFETY: promised by the caller.
         .map(|i| Ok(lookup(unsafe { array_of_types.get(i) }, "array_of_types")?.datatype.clone()))
         .collect::<Result<Vec<_>>>()?;
-    made(Datatype::structure(&lengths, &displacements, &children, form(&lengths))?)
+    made(Datatype::structure(&lengths, &displacements, &children, form(large))?)
 }
 
 /// MPI_Type_create_subarray.
@@ -141,13 +144,13 @@ pub unsafe fn type_create_subarray(
     array_of_starts: Integers,
     order: i32,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let ndims = i64::from(ndims);
     let sizes = list(array_of_sizes, ndims, "array_of_sizes")?;
     let subsizes = list(array_of_subsizes, ndims, "array_of_subsizes")?;
     let starts = list(array_of_starts, ndims, "array_of_starts")?;
-    let form = form(&[&sizes[..], &subsizes[..], &starts[..]].concat());
-    made(Datatype::subarray(&sizes, &subsizes, &starts, i64::from(order), &old(oldtype)?.datatype, form)?)
+    made(Datatype::subarray(&sizes, &subsizes, &starts, i64::from(order), &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_darray.
@@ -164,6 +167,7 @@ pub unsafe fn type_create_darray(
     array_of_psizes: Integers,
     order: i32,
     oldtype: Handle,
+    large: bool,
 ) -> Result<Handle> {
     let ndims = i64::from(ndims);
     let arguments = towpath_datatype::Darray {
@@ -175,13 +179,12 @@ pub unsafe fn type_create_darray(
         processes: list(array_of_psizes, ndims, "array_of_psizes")?,
         order: i64::from(order),
     };
-    let form = form(&arguments.gsizes);
-    made(Datatype::darray(arguments, &old(oldtype)?.datatype, form)?)
+    made(Datatype::darray(arguments, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_create_resized.
-pub fn type_create_resized(oldtype: Handle, lb: i64, extent: i64) -> Result<Handle> {
-    made(Datatype::resized(lb, extent, &old(oldtype)?.datatype, Form::Small)?)
+pub fn type_create_resized(oldtype: Handle, lb: i64, extent: i64, large: bool) -> Result<Handle> {
+    made(Datatype::resized(lb, extent, &old(oldtype)?.datatype, form(large))?)
 }
 
 /// MPI_Type_dup: attributes are copied, and the copy is committed if the original is.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use towpath_datatype::Basic;
+use towpath_datatype::{Basic, Contents};
 
 use super::{Type, lookup};
 use crate::constants::*;
@@ -88,9 +88,22 @@ pub fn type_get_name(datatype: Handle) -> Result<String> {
     Ok(if found.predefined { found.datatype.as_named().map_or("", Basic::name).to_owned() } else { String::new() })
 }
 
-/// MPI_Type_get_envelope: numbers of ints, addresses, large counts and datatypes, and the combiner.
-pub fn type_get_envelope(datatype: Handle) -> Result<(i64, i64, i64, i64, i32)> {
+/// How a type was made. What the large form of a constructor made has counts, which the small functions cannot give (5.1.13).
+fn contents(datatype: Handle, large: bool) -> Result<Contents> {
     let contents = lookup(datatype, "datatype")?.datatype.contents();
+    if !large && !contents.counts.is_empty() {
+        fail!(
+            ERR_TYPE,
+            "argument datatype was made by the large-count form of its constructor (MPI_..._c); ask with \
+             MPI_Type_get_envelope_c and MPI_Type_get_contents_c"
+        );
+    }
+    Ok(contents)
+}
+
+/// MPI_Type_get_envelope: numbers of ints, addresses, large counts and datatypes, and the combiner.
+pub fn type_get_envelope(datatype: Handle, large: bool) -> Result<(i64, i64, i64, i64, i32)> {
+    let contents = contents(datatype, large)?;
     let count = |length: usize| length as i64;
     Ok((
         count(contents.integers.len()),
@@ -123,9 +136,9 @@ pub unsafe fn type_get_contents(
     array_of_addresses: IntegersMut,
     array_of_large_counts: IntegersMut,
     array_of_datatypes: HandleArray,
+    large: bool,
 ) -> Result<()> {
-    let found = lookup(datatype, "datatype")?;
-    let contents = found.datatype.contents();
+    let contents = contents(datatype, large)?;
     if contents.combiner == towpath_datatype::Combiner::Named {
         fail!(ERR_TYPE, "argument datatype is a named type, which has no contents");
     }
