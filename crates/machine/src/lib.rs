@@ -11,5 +11,6 @@ pub mod cores;
 pub mod futex;
 pub mod membarrier;
 pub mod memory;
+pub mod resources;
 pub mod thread;
 pub mod wait;

@@ -14,6 +14,7 @@ use crate::error::{Error, Result, fail};
 use crate::face::Handle;
 use crate::group::{Group, Relation};
 use crate::groups;
+use crate::hardware;
 use crate::info::{self, Pairs};
 use crate::intercomm;
 use crate::internal;
@@ -243,23 +244,24 @@ pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     }
 }
 
-/// MPI_Comm_split_type. Processes of one host share memory; hardware types below the host are not told apart: the
-/// unguided one gives MPI_COMM_NULL, as the standard allows where no finer resource is known.
+/// MPI_Comm_split_type: by host, or by the hardware below it (see `hardware`).
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let hints = info::pairs(info)?;
-    let host = world::host_of_mine()? as i32;
-    let color = match split_type {
-        UNDEFINED => UNDEFINED,
-        COMM_TYPE_SHARED => host,
-        COMM_TYPE_HW_UNGUIDED => UNDEFINED,
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED
-            if hints.get("mpi_hw_resource_type") == Some("mpi_shared_memory") =>
-        {
-            host
-        }
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => UNDEFINED,
+    let parent = world::comm(comm)?.clone();
+    let unguided = split_type == COMM_TYPE_HW_UNGUIDED;
+    let mut color = match split_type {
+        UNDEFINED | COMM_TYPE_HW_UNGUIDED => UNDEFINED,
+        COMM_TYPE_SHARED => world::host_of_mine()? as i32,
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&hints)?,
         _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
     };
+    if unguided {
+        no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
+    }
+    if !parent.is_inter() {
+        let found = hardware::unguided(&parent, info, !unguided)?;
+        color = if unguided { found } else { color };
+    }
     comm_split(comm, color, key)
 }
 

@@ -116,11 +116,9 @@ pub fn abi_get_info() -> Result<Handle> {
     info::insert(pairs)
 }
 
-/// MPI_Get_hw_resource_info: no resource finer than the host is told apart.
+/// MPI_Get_hw_resource_info: which hardware this process is restricted to.
 pub fn get_hw_resource_info() -> Result<Handle> {
-    let mut pairs = info::Pairs::default();
-    pairs.set("mpi_shared_memory", "true");
-    info::insert(pairs)
+    info::insert(crate::hardware::resources())
 }
 
 /// MPI_Alloc_mem: memory aligned to a cache line.

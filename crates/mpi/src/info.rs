@@ -65,6 +65,12 @@ pub(crate) fn insert(pairs: Pairs) -> Result<Handle> {
     made.ok_or_else(|| Error::new(ERR_NO_MEM, "too many info objects exist; free some"))
 }
 
+/// Sets a key of the program's info object.
+pub(crate) fn put(info: Handle, key: &str, value: &str) -> Result<()> {
+    lookup(info)?.lock().unwrap().set(key, value);
+    Ok(())
+}
+
 /// # Safety
 /// `key` must be NULL or a NUL-terminated string.
 unsafe fn key_text(key: *const c_char) -> Result<String> {

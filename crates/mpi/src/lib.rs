@@ -22,6 +22,7 @@ mod generalized;
 mod group;
 pub mod groups;
 mod handle;
+mod hardware;
 pub mod info;
 mod intercomm;
 pub mod intercommunicators;

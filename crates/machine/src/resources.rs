@@ -1,0 +1,159 @@
+//! The parts of this host that processors share, from the whole package down to one hardware thread, as the kernel lists them
+//! under `/sys/devices/system`. What the kernel does not list is not there.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cores::{self, Mask};
+
+const SYSTEM: &str = "/sys/devices/system";
+
+/// A kind of resource; each has instances with processors of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// What sits in one socket.
+    Package,
+    /// Processors and the memory that is near to them.
+    NumaNode,
+    /// A cache of the third level.
+    L3Cache,
+    /// A cache of the second level.
+    L2Cache,
+    /// A core with all its hardware threads.
+    Core,
+    /// One logical processor.
+    HardwareThread,
+}
+
+/// All kinds, the largest first.
+pub const RESOURCES: [Resource; 6] = [
+    Resource::Package,
+    Resource::NumaNode,
+    Resource::L3Cache,
+    Resource::L2Cache,
+    Resource::Core,
+    Resource::HardwareThread,
+];
+
+impl Resource {
+    /// Its name, in one lower-case word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Resource::Package => "package",
+            Resource::NumaNode => "numanode",
+            Resource::L3Cache => "l3cache",
+            Resource::L2Cache => "l2cache",
+            Resource::Core => "core",
+            Resource::HardwareThread => "hwthread",
+        }
+    }
+
+    /// The instance that holds all processors of `mask`, named by its lowest processor; `None` where the mask reaches over
+    /// several instances, is empty, or the kernel knows no such resource.
+    pub fn instance_of(self, mask: &Mask) -> Option<usize> {
+        self.instance_below(Path::new(SYSTEM), mask)
+    }
+
+    fn instance_below(self, system: &Path, mask: &Mask) -> Option<usize> {
+        let first = *cores::listed(mask).first()?;
+        let processors = self.processors(system, first)?;
+        let inside = mask.iter().zip(&cores::mask_of(&processors)).all(|(mine, all)| mine & !all == 0);
+        if inside { processors.iter().min().copied() } else { None }
+    }
+
+    /// The processors of the instance that one processor belongs to.
+    fn processors(self, system: &Path, processor: usize) -> Option<Vec<usize>> {
+        let home = system.join(format!("cpu/cpu{processor}"));
+        match self {
+            Resource::Package => list_of(&home.join("topology/package_cpus_list"))
+                .or_else(|| list_of(&home.join("topology/core_siblings_list"))),
+            Resource::NumaNode => {
+                let entries = fs::read_dir(&home).ok()?.flatten();
+                let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+                let node =
+                    names.find(|name| name.strip_prefix("node").is_some_and(|rest| rest.parse::<u32>().is_ok()))?;
+                list_of(&system.join(format!("node/{node}/cpulist")))
+            }
+            Resource::L3Cache => cache(&home, "3"),
+            Resource::L2Cache => cache(&home, "2"),
+            Resource::Core => list_of(&home.join("topology/core_cpus_list"))
+                .or_else(|| list_of(&home.join("topology/thread_siblings_list"))),
+            Resource::HardwareThread => Some(vec![processor]),
+        }
+    }
+}
+
+/// The processors that share a processor's data cache of a level.
+fn cache(home: &Path, level: &str) -> Option<Vec<usize>> {
+    let indices = fs::read_dir(home.join("cache")).ok()?.flatten().map(|entry| entry.path());
+    let says = |path: &Path, what: &str| fs::read_to_string(path.join(what)).unwrap_or_default().trim().to_owned();
+    let mut wanted = indices.filter(|path| says(path, "level") == level && says(path, "type") != "Instruction");
+    list_of(&wanted.next()?.join("shared_cpu_list"))
+}
+
+fn list_of(path: &Path) -> Option<Vec<usize>> {
+    parse(fs::read_to_string(path).ok()?.trim())
+}
+
+/// Reads the kernel's lists: "0-3,8".
+fn parse(text: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for range in text.split(',') {
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        all.extend(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?);
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two packages of two cores with two threads; processors n and n + 4 share a core, a package has a cache of its own.
+    fn made_up() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |path: String, text: String| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, text + "\n").expect("room");
+        };
+        for cpu in 0..8 {
+            let package = cpu % 4 / 2;
+            let all = format!("{}-{},{}-{}", package * 2, package * 2 + 1, package * 2 + 4, package * 2 + 5);
+            write(format!("cpu/cpu{cpu}/topology/package_cpus_list"), all.clone());
+            write(format!("cpu/cpu{cpu}/topology/thread_siblings_list"), format!("{},{}", cpu % 4, cpu % 4 + 4));
+            write(format!("cpu/cpu{cpu}/cache/index1/level"), "3".into());
+            write(format!("cpu/cpu{cpu}/cache/index1/type"), "Unified".into());
+            write(format!("cpu/cpu{cpu}/cache/index1/shared_cpu_list"), all.clone());
+            write(format!("cpu/cpu{cpu}/node{package}/x"), String::new());
+            write(format!("node/node{package}/cpulist"), all);
+        }
+        folder
+    }
+
+    #[test]
+    fn a_mask_is_inside_the_instances_that_hold_all_of_it() {
+        let folder = made_up();
+        let ask = |cpus: &[usize]| RESOURCES.map(|kind| kind.instance_below(folder.path(), &cores::mask_of(cpus)));
+        assert_eq!(ask(&[7]), [Some(2), Some(2), Some(2), None, Some(3), Some(7)]);
+        assert_eq!(ask(&[3, 7]), [Some(2), Some(2), Some(2), None, Some(3), None]);
+        assert_eq!(ask(&[0, 5]), [Some(0), Some(0), Some(0), None, None, None]);
+        assert_eq!(ask(&[0, 2]), [None; 6]);
+        assert_eq!(ask(&[]), [None; 6]);
+        assert_eq!(ask(&[9]), [None, None, None, None, None, Some(9)]);
+    }
+
+    #[test]
+    fn lists_of_the_kernel_are_read() {
+        assert_eq!(parse("0-2,8"), Some(vec![0, 1, 2, 8]));
+        assert_eq!(parse("5"), Some(vec![5]));
+        assert_eq!((parse(""), parse("x-2")), (None, None));
+    }
+
+    #[test]
+    fn this_machine_knows_its_hardware_threads() {
+        let first = cores::mask_of(&cores::listed(&cores::affinity())[..1]);
+        let thread = Resource::HardwareThread.instance_of(&first);
+        assert_eq!(thread, cores::listed(&first).first().copied());
+    }
+}
