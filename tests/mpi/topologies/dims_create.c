@@ -1,4 +1,7 @@
-/* MPI_Dims_create: the product fits, given sizes stay, the rest is as balanced as can be and does not rise. MPI 5.0, 8.5.2 */
+/*
+ * MPI_Dims_create: the product fits, given sizes stay, the rest is as balanced as can be and does not rise. MPI 5.0, 8.5.2
+ * With an argument also dimensions whose product overflows.
+ */
 #include "check.h"
 
 static void all_of(int nodes, int number)
@@ -40,5 +43,8 @@ int main(int argc, char **argv)
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     int impossible[3] = {0, 3, 0};
     FAILS_EITHER(MPI_Dims_create(7, 3, impossible), MPI_ERR_DIMS, MPI_ERR_ARG);
+    /* Dimensions whose product is beyond every integer. */
+    if (argc > 1)
+        FAILS_EITHER(MPI_Dims_create(7, 5, (int[]){65536, 65536, 65536, 65536, 0}), MPI_ERR_DIMS, MPI_ERR_ARG);
     return finish();
 }

@@ -192,13 +192,10 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     if let Some(i) = given.iter().position(|&dim| dim < 0) {
         fail!(ERR_DIMS, "dims[{i}] is {}; it must not be negative", given[i]);
     }
-    let fixed: i64 = given.iter().filter(|&&dim| dim > 0).product();
-    if i64::from(nnodes) % fixed != 0 {
-        fail!(
-            ERR_DIMS,
-            "argument nnodes ({nnodes}) is no multiple of the product {fixed} of the dimensions that are given"
-        );
-    }
+    let product = given.iter().filter(|&&dim| dim > 0).try_fold(1i64, |product, &dim| product.checked_mul(dim));
+    let Some(fixed) = product.filter(|fixed| i64::from(nnodes) % fixed == 0) else {
+        fail!(ERR_DIMS, "argument nnodes ({nnodes}) is no multiple of the product of the dimensions that are given");
+    };
     let free = given.iter().filter(|&&dim| dim == 0).count();
     let rest = i64::from(nnodes) / fixed;
     if free == 0 {
