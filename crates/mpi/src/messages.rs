@@ -1,8 +1,10 @@
 //! Messages taken out by a matched probe (MPI 5.0, section 3.8.2).
 
+use std::sync::Arc;
+
 use towpath_engine::MessageId;
 
-use crate::face::Handle;
+use crate::comm::Comm;
 
 /// A message that only its handle can receive now.
 #[derive(Debug)]
@@ -10,5 +12,5 @@ pub struct Matched {
     /// The engine's name of it.
     pub message: MessageId,
     /// The communicator it was probed on.
-    pub comm: Handle,
+    pub comm: Arc<Comm>,
 }

@@ -87,6 +87,26 @@ static void no_process(void)
     CHECK(!flag, "Improbe found a message that nobody sent");
 }
 
+/* A matched message can be received after its communicator is freed: it is pending, and ends as usual (7.4.3). */
+static void communicator_freed(void)
+{
+    MPI_Comm comm;
+    MPI_Request send;
+    MPI_Message messages[2];
+    int out[2] = {5, 6}, in[2] = {0, 0};
+    CALL(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    for (int i = 0; i < 2; i++) {
+        CALL(MPI_Isend(&out[i], 1, MPI_INT, 0, 1, comm, &send));
+        CALL(MPI_Mprobe(0, 1, comm, &messages[i], MPI_STATUS_IGNORE));
+        CALL(MPI_Request_free(&send));
+    }
+    CALL(MPI_Comm_free(&comm));
+    CALL(MPI_Mrecv(&in[0], 1, MPI_INT, &messages[0], MPI_STATUS_IGNORE));
+    CALL(MPI_Imrecv(&in[1], 1, MPI_INT, &messages[1], &send));
+    CALL(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    CHECK(in[0] == 5 && in[1] == 6, "received %d and %d", in[0], in[1]);
+}
+
 int main(int argc, char **argv)
 {
     start(&argc, &argv);
@@ -94,5 +114,6 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     later_messages_pass();
     no_process();
+    communicator_freed();
     return finish();
 }

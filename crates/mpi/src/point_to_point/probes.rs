@@ -1,10 +1,12 @@
 //! Probes and matched receives (MPI 5.0, section 3.8).
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use towpath_engine::{Envelope, MessageId};
 
 use super::{check_buffer, completed, envelope};
+use crate::comm::Comm;
 use crate::constants::*;
 use crate::datatypes;
 use crate::error::{Result, fail};
@@ -45,8 +47,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(status_of(&found))
 }
 
-fn matched(comm: Handle, message: MessageId) -> Result<Handle> {
-    match OBJECTS.messages.insert(std::sync::Arc::new(Matched { message, comm })) {
+fn matched(comm: Arc<Comm>, message: MessageId) -> Result<Handle> {
+    match OBJECTS.messages.insert(Arc::new(Matched { message, comm })) {
         Some(handle) => Ok(handle),
         None => fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some"),
     }
@@ -61,7 +63,7 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
     let lane = world::lane()?;
     for attempt in 0..2 {
         if let Some((message, found)) = lane.with(|state| state.engine.improbe(peer, object.context(), tag)) {
-            return Ok((true, matched(comm, message)?, status_of(&found)));
+            return Ok((true, matched(object.clone(), message)?, status_of(&found)));
         }
         if attempt == 0 {
             lane.poll_for_test();
@@ -77,10 +79,10 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
     let (message, found) = world::lane()?.wait_for(|state| state.engine.improbe(peer, object.context(), tag));
-    Ok((matched(comm, message)?, status_of(&found)))
+    Ok((matched(object.clone(), message)?, status_of(&found)))
 }
 
-fn take(message: &mut Handle) -> Result<std::sync::Arc<Matched>> {
+fn take(message: &mut Handle) -> Result<Arc<Matched>> {
     match OBJECTS.messages.remove(*message) {
         Some(found) => {
             *message = MESSAGE_NULL;
@@ -112,7 +114,7 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
         lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
     lane.nudge();
     let completion = lane.wait_for(|state| state.engine.take(id));
-    completed(world::comm(found.comm)?, &completion)
+    completed(&found.comm, &completion)
 }
 
 /// MPI_Imrecv.
@@ -132,7 +134,7 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
     let request = lane.with(|state| {
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
-        state.requests.add(Work::Receive(id), found.comm, None)
+        state.requests.add(Work::Receive(id), found.comm.handle(), None)
     });
     lane.nudge();
     request
