@@ -204,6 +204,8 @@ impl Lane {
         let result = f(unsafe { &mut *self.waiting.get() });
         if shared {
             self.baton.store(0, Ordering::SeqCst);
+            // A thread that found the baton taken sleeps until somebody tells it that it may poll itself.
+            self.announce();
         }
         Some(result)
     }
@@ -215,7 +217,6 @@ impl Lane {
                 return result;
             }
             if let Some(result) = self.with_baton(|waiting| self.poll_until(waiting, &mut ready)) {
-                self.announce();
                 return result;
             }
             if let Some(result) = self.sleep(&mut ready) {
@@ -256,7 +257,6 @@ impl Lane {
                 self.poll_until(waiting, &mut |_| ready().then_some(()));
             });
             if polled.is_some() {
-                self.announce();
                 return;
             }
             if self.sleep_for_line(&announce, ready) {
