@@ -33,8 +33,13 @@ pub(crate) enum Place {
         crowd: Crowd,
         /// Whether long messages can be posted; `None` until one was to be.
         areas: Option<bool>,
+        /// Calls that went over it.
+        calls: u32,
     },
 }
+
+/// A rank whose partners are always there before it never waits; it must move its messages all the same (3.5).
+const CALLS_PER_POLL: u32 = 8;
 
 /// Whether a communicator has a board.
 pub(crate) fn has_one(comm: &Comm) -> bool {
@@ -59,7 +64,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             Err(error) => return Some(Err(error)),
         }
     }
-    let Place::Made { board, crowd, areas } = &mut *place else { return None };
+    let Place::Made { board, crowd, areas, calls } = &mut *place else { return None };
     if board::need(operation, selection, size, *crowd)? == Need::Areas {
         if areas.is_none() {
             match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
@@ -75,8 +80,12 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         Ok(waiting) => waiting,
         Err(error) => return Some(Err(error)),
     };
+    *calls = calls.wrapping_add(1);
+    if calls.is_multiple_of(CALLS_PER_POLL) {
+        patience.lane.poll_in_passing();
+    }
     // SAFETY: promised by the caller.
-    let complete = unsafe { board::execute(operation, board, *crowd, &mut patience) };
+    let complete = unsafe { board::execute(operation, board, *crowd, *calls, &mut patience) };
     Some(if complete { Ok(()) } else { Err(truncated()) })
 }
 
@@ -131,7 +140,7 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
     let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));
-    Ok(Place::Made { board: Box::new(board), crowd, areas: None })
+    Ok(Place::Made { board: Box::new(board), crowd, areas: None, calls: 0 })
 }
 
 /// Waiting for a line in the lane's loop.
@@ -148,6 +157,16 @@ impl Waiting {
 }
 
 impl Patience for Waiting {
+    fn out_of_step(&mut self, member: usize) -> ! {
+        world::end_job(
+            1,
+            &format!(
+                "rank {member} of a communicator is in another collective call than this rank: the ranks have not called the \
+                 same collective functions in the same order with counts, datatypes and roots that fit together"
+            ),
+        )
+    }
+
     fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool) {
         let page = self.page;
         self.lane.wait_for_line(

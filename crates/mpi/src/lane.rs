@@ -322,12 +322,22 @@ impl Lane {
         }
     }
 
-    /// One round of progress for a failing MPI_Test or MPI_Iprobe.
-    pub fn poll_for_test(&self) {
-        if self.poll() {
+    /// One round of progress for a call that does not wait; true when anything happened.
+    pub fn poll_in_passing(&self) -> bool {
+        let moved = self.poll();
+        if moved {
             // It may be what the thread with the baton sleeps for in the kernel.
             self.nudge();
-        } else if self.with_baton(|waiting| waiting.give_way()).is_none() {
+        }
+        moved
+    }
+
+    /// One round of progress for a failing MPI_Test or MPI_Iprobe.
+    pub fn poll_for_test(&self) {
+        if self.poll_in_passing() {
+            return;
+        }
+        if self.with_baton(|waiting| waiting.give_way()).is_none() {
             // Another thread polls already, and may share the core with this one.
             std::thread::yield_now();
         }

@@ -328,6 +328,8 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
             _ => Ok(None),
         }
     })?;
+    // A thread may wait for what was cancelled, or for the answer of the peer, which needs progress.
+    lane.nudge();
     asked.map_or(Ok(()), |operation| operation.call_cancel())
 }
 

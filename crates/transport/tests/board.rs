@@ -34,6 +34,7 @@ fn pattern(rank: usize, round: u64, index: usize) -> u8 {
 fn check(posted: Posted, rank: usize, round: u64) {
     // SAFETY: posted bytes stay readable until this rank finishes the round.
     let bytes = unsafe { std::slice::from_raw_parts(posted.pointer, posted.length) };
+    assert_eq!(posted.stamp, round as u16);
     assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)), "rank {rank} round {round}");
 }
 
@@ -64,7 +65,7 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
                 let awaited = board.local_rank(slowest);
                 wait(segment, waiter, awaited, || (board.has_room(length) != Err(slowest)).then_some(()));
             }
-            board.post(length, |into| {
+            board.post(round as u16, length, |into| {
                 // SAFETY: the board lends `length` bytes.
                 (0..length).for_each(|at| unsafe { into.add(at).write(pattern(own, round, at)) });
             });
@@ -140,7 +141,7 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
 
     let place = all[0].make_board(&team).unwrap();
     let [mut maker, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
-    maker.post(3, |into| {
+    maker.post(0, 3, |into| {
         // SAFETY: the board lends three bytes.
         unsafe { into.copy_from(b"abc".as_ptr(), 3) }
     });

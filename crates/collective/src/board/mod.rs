@@ -18,6 +18,9 @@ use crate::select::{Algorithm, Collective, Crowd, Selection, Size};
 pub trait Patience {
     /// Returns when `ready` says true, which it does after the process with this local rank has written on the board.
     fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool);
+    /// Ends the job: this member of the team is in another call of the communicator than I am, so the ranks have not
+    /// called the same collectives with sizes that fit together, and nothing on the board can be trusted any more.
+    fn out_of_step(&mut self, member: usize) -> !;
 }
 
 /// Which part of a board a call needs.
@@ -33,13 +36,25 @@ pub enum Need {
 const LOOKS: u32 = 64;
 /// Bytes of a round where ranks do not share cores: while one rank reads a chunk, others write the next.
 const CHUNK: usize = 16 << 10;
+/// Most rounds of a call of which every message has a block for each rank: beyond, messages move larger pieces.
+const ROUNDS: i64 = 64;
 
 /// Whether a call should go over a board, and what it needs of it. All ranks come to the same answer.
 pub fn need(operation: &Operation, selection: &Selection, size: usize, crowd: Crowd) -> Option<Need> {
     let (collective, bytes, message) = sizes(operation, size)?;
     let chosen = selection.choose(collective, Size::of(size, bytes).on_board(crowd));
+    let row = matches!(collective, Collective::Scatter | Collective::Alltoall);
+    if row && message / chunk(size, crowd) as i64 > ROUNDS {
+        return None;
+    }
     let need = if message <= INLINE as i64 { Need::Lines } else { Need::Areas };
     (chosen == Algorithm::Board).then_some(need)
+}
+
+/// Largest message of a round among so many ranks.
+fn chunk(size: usize, crowd: Crowd) -> usize {
+    let largest = Board::largest_of(size);
+    if crowd == Crowd::Fitting { CHUNK.min(largest) } else { largest }
 }
 
 /// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank; `None` where a board
@@ -79,15 +94,22 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     })
 }
 
-/// Executes a call that [`need`] has sent to the board. False when another rank sent more than this one expects.
+/// Executes a call that [`need`] has sent to the board; `call` is its number on this communicator, equal on all ranks
+/// (its lower 16 bits count). False when another rank sent more than this one expects.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard asks of the buffers of the call.
 ///
 /// # Panics
 /// When the call cannot go over a board.
-pub unsafe fn execute(operation: &Operation, board: &mut Board, crowd: Crowd, patience: &mut dyn Patience) -> bool {
-    let mut session = Session { board, crowd, patience, truncated: false };
+pub unsafe fn execute(
+    operation: &Operation,
+    board: &mut Board,
+    crowd: Crowd,
+    call: u32,
+    patience: &mut dyn Patience,
+) -> bool {
+    let mut session = Session { board, crowd, call: call as u16, patience, truncated: false };
     // SAFETY: promised by the caller.
     unsafe {
         match operation {
@@ -111,6 +133,8 @@ pub unsafe fn execute(operation: &Operation, board: &mut Board, crowd: Crowd, pa
 struct Session<'a> {
     board: &'a mut Board,
     crowd: Crowd,
+    /// Stamp of all lines of this call.
+    call: u16,
     patience: &'a mut dyn Patience,
     /// Another rank sent more than this one expected.
     truncated: bool,
@@ -119,10 +143,7 @@ struct Session<'a> {
 impl Session<'_> {
     /// Largest message of a round.
     fn chunk(&self) -> usize {
-        match self.crowd {
-            Crowd::Fitting => CHUNK.min(self.board.largest()),
-            Crowd::Crowded => self.board.largest(),
-        }
+        chunk(self.board.size(), self.crowd)
     }
 
     /// Posts `length` bytes as soon as there is room for them.
@@ -131,7 +152,7 @@ impl Session<'_> {
         if let Err(member) = self.board.has_room(length) {
             self.wait_for_room(length, member);
         }
-        self.board.post(length, fill);
+        self.board.post(self.call, length, fill);
     }
 
     #[cold]
@@ -158,10 +179,18 @@ impl Session<'_> {
         let looks = if self.crowd == Crowd::Crowded { 1 } else { LOOKS };
         for _ in 0..looks {
             if let Some(posted) = self.board.look(member) {
-                return posted;
+                return self.checked(posted, member);
             }
         }
         self.expect_slowly(member)
+    }
+
+    #[inline]
+    fn checked(&mut self, posted: Posted, member: usize) -> Posted {
+        if posted.stamp != self.call {
+            self.patience.out_of_step(member);
+        }
+        posted
     }
 
     #[cold]
@@ -171,7 +200,8 @@ impl Session<'_> {
             found = board.look(member);
             found.is_some()
         });
-        found.expect("the waiting loop ends when the line is written")
+        let posted = found.expect("the waiting loop ends when the line is written");
+        self.checked(posted, member)
     }
 
     /// The other members, beginning behind me so that not all look at the same one.

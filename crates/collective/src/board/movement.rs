@@ -18,10 +18,11 @@ pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
     }
 }
 
-/// Rounds for `bytes` bytes, and the bytes of each.
+/// Rounds for `bytes` bytes, and the bytes of each. No bytes make a round too: a rank that expects none, where others
+/// expect some, stays in step.
 fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
     let bytes = bytes.max(0) as usize;
-    let number = bytes.div_ceil(chunk);
+    let number = bytes.div_ceil(chunk).max(1);
     (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
 }
 
@@ -196,5 +197,5 @@ impl Session<'_> {
 fn part(posted: Posted, first: usize, length: usize) -> Posted {
     let first = first.min(posted.length);
     // SAFETY: inside the message.
-    Posted { pointer: unsafe { posted.pointer.add(first) }, length: length.min(posted.length - first) }
+    Posted { pointer: unsafe { posted.pointer.add(first) }, length: length.min(posted.length - first), ..posted }
 }

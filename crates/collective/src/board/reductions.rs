@@ -13,11 +13,11 @@ use crate::select::Crowd;
 const EVERYBODY: usize = 16 << 10;
 
 impl Session<'_> {
-    /// The elements of each round.
+    /// The elements of each round; there is one even without elements.
     fn rounds_of(&self, operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
         let most = (self.chunk() / operand.element.size.max(1) as usize).max(1) as i64;
-        let count = operand.count;
-        (0..count.max(0)).step_by(most as usize).map(move |first| first..count.min(first + most))
+        let count = operand.count.max(0);
+        (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
     }
 
     /// Posts elements of a row.
@@ -161,8 +161,8 @@ impl Session<'_> {
     pub(super) unsafe fn reduce_scatter(&mut self, operand: &Operand, counts: &[i64], receive: *mut u8) {
         let (own, size) = (self.board.own(), self.board.size());
         let row = operand.send.unwrap_or(receive);
-        let first: i64 = counts[..own].iter().sum();
-        let mine = first..first + counts[own];
+        let first = counts[..own].iter().fold(0i64, |sum, &count| sum.saturating_add(count));
+        let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
             // SAFETY: promised by the caller. In place, my block comes to lie where elements were that are posted

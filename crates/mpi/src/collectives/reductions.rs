@@ -98,7 +98,9 @@ pub(super) unsafe fn allreduce<'a>(
 /// Plans a reduce-scatter with the counts of the local ranks.
 fn combined_blocks<'a>(ground: Ground<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
     vector.count = counts.iter().fold(0i64, |sum, &count| sum.saturating_add(count));
-    let operand = vector.operand(true, counts[ground.rank()] > 0, !ground.comm.is_inter())?;
+    // In place the receive buffer holds the vector, whatever my own block is.
+    let in_place = is_in_place(vector.sendbuf) && !ground.comm.is_inter();
+    let operand = vector.operand(true, counts[ground.rank()] > 0 || in_place, !ground.comm.is_inter())?;
     let receive = vector.receive();
     if ground.comm.is_inter() {
         ground.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive))

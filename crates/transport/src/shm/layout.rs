@@ -30,7 +30,7 @@ pub const RING_AREA: usize = 8 << 20;
 pub const WINDOW_LINES: usize = 2 * LINE;
 
 /// Bytes out of which the first rank of a team takes the team's board.
-pub const BOARD_AREA: usize = 16 << 20;
+pub const BOARD_AREA: usize = 64 << 20;
 
 /// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go where memory is short.
 pub const RESERVE_BYTES: usize = PAGE / 2;

@@ -25,7 +25,7 @@ pub(super) use rounds::Rounds;
 
 /// Bytes of a message that fits into its line.
 pub const INLINE: usize = 48;
-/// Where a line keeps its parts: the word that is one more than the round, length and place, bytes.
+/// Where a line keeps its parts: the word that is one more than the round; length, place and stamp; bytes.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
@@ -78,9 +78,14 @@ impl Shape {
     }
 }
 
+/// Bits of the length of a message, and of its place in the area.
+const LENGTH_BITS: u32 = 24;
+
 /// What was posted on a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Posted {
+    /// What its writer passed as a stamp.
+    pub stamp: u16,
     /// First byte; aligned for every type.
     pub pointer: *const u8,
     /// How many.
@@ -139,6 +144,11 @@ impl Board {
         self.segment.populate(first, bytes)
     }
 
+    /// Largest message of a round on a board of so many members.
+    pub fn largest_of(members: usize) -> usize {
+        Shape::new(members).largest()
+    }
+
     /// How many members.
     #[inline]
     pub fn size(&self) -> usize {
@@ -193,10 +203,10 @@ impl Board {
         (begin, begin + bytes)
     }
 
-    /// Posts `length` bytes, which `fill` writes, to all members. At most once in a round, after
+    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a round, after
     /// [`Board::has_room`] said so.
     #[inline]
-    pub fn post(&mut self, length: usize, fill: impl FnOnce(*mut u8)) {
+    pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(*mut u8)) {
         // SAFETY: the line is inside the board, and nobody reads it before the commit below.
         let line = unsafe { self.first_line.add(self.rounds.line(self.rounds.own) * LINE) };
         let mut place = 0;
@@ -210,7 +220,7 @@ impl Board {
             // SAFETY: `span` stays inside the area, which nobody reads any more (`has_room`).
             fill(unsafe { self.area(self.rounds.own).add(place as usize) });
         }
-        let description = (place << 32) | length as u64;
+        let description = u64::from(stamp) << (2 * LENGTH_BITS) | place << LENGTH_BITS | length as u64;
         // SAFETY: inside the line; readers look at it behind the word that the commit writes.
         unsafe { line.add(DESCRIPTION_AT).cast::<u64>().write(description) };
         self.rounds.commit();
@@ -233,13 +243,14 @@ impl Board {
             let line = self.first_line.add(self.rounds.line(member) * LINE);
             (line.add(DESCRIPTION_AT).cast::<u64>().read(), line.add(INLINE_AT))
         };
-        let (place, length) = ((description >> 32) as usize, description as u32 as usize);
+        let part = |shift: u32| (description >> shift) as usize & ((1 << LENGTH_BITS) - 1);
+        let (stamp, place, length) = ((description >> (2 * LENGTH_BITS)) as u16, part(LENGTH_BITS), part(0));
         if length <= INLINE {
-            return Some(Posted { pointer: inline, length });
+            return Some(Posted { stamp, pointer: inline, length });
         }
         assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
         // SAFETY: inside the area of that member.
-        Some(Posted { pointer: unsafe { self.area(member).add(place) }, length })
+        Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
     }
 
     /// Tries to be the one member that does the common work of this round.
