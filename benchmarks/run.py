@@ -31,6 +31,7 @@ import environments  # noqa: E402
 
 OUT = environments.BUILD / "bench"
 PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle"]
+COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"]
 MORE_IS_BETTER = {"bandwidth", "rate"}
 UNITS = {"bandwidth": "MB/s", "rate": "1/s", "memory": "kB per rank", "start": "ms", "idle-load": "% of a core"}
 CORES = len(os.sched_getaffinity(0))
@@ -198,16 +199,33 @@ def plot(path, picture):
     environments.command([environment / "bin" / "python", HERE / "plot.py", path, picture], "plot.log")
 
 
-def write_readme(table, command):
-    """Puts the rows of the first bars between the marks of README.md."""
-    readme = environments.ROOT / "README.md"
-    head, rest = readme.read_text().split("<!-- speed:begin", 1)
+def short_table(path):
+    """Ratios to the best peer only, one line for each kind of figure."""
+    figures, _, date = read(path)
+    sizes = (8, 1024, 4096, 65536, 4 << 20)
+    text = [f"Measured {date} on {CORES} cores; median over the rounds of the time of Towpath / the time of the best peer of the round "
+            "(bandwidth and rate: the other way round); below 1 Towpath is ahead.", "",
+            "| what | ranks | 8 B | 1 KB | 4 KB | 64 KB | 4 MB |", "|---|---|---|---|---|---|---|"]
+    names = list(dict.fromkeys(name for _, name, _ in figures))
+    for name, ranks in sorted({(name, ranks) for ranks, name, _ in figures}, key=lambda pair: (names.index(pair[0]), pair[1])):
+        alone = (ranks, name, 0) in figures and (ranks, name, 8) not in figures
+        found = [figures.get((ranks, name, 0 if alone and size == 8 else size)) for size in sizes]
+        cells = [ratio(name, by_library)[0] if by_library else None for by_library in found]
+        text.append(f"| {name} | {ranks} | " + " | ".join("" if cell is None else f"{cell:.2f}" for cell in cells) + " |")
+    return "\n".join(text) + "\n"
+
+
+def write_readme(path, command):
+    """Writes the short table between the marks of README.md, the whole one and the picture into docs/."""
+    root = environments.ROOT
+    docs = root / "docs"
+    head, rest = (root / "README.md").read_text().split("<!-- speed:begin", 1)
     mark, rest = rest.split("\n", 1)
     tail = rest.split("<!-- speed:end -->", 1)[1]
-    lines = table.splitlines()
-    wanted = [line for line in lines[4:] if line.split("|")[3].strip() in ("0", "8", "1024", "4096", "65536", str(4 << 20))]
-    body = "\n".join([lines[0] + f" Command: `{command}`.", "", *lines[2:4], *wanted])
-    readme.write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
+    body = f"{short_table(path)}\nCommand: `{command}`. All figures: [docs/speed.md](docs/speed.md).\n\n![Speed](docs/speed.png)"
+    (root / "README.md").write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
+    plot(path, docs / "speed.png")
+    (docs / "speed.md").write_text(f"# Speed\n\nWritten by `{command}`.\n\n![Speed](speed.png)\n\n{tables(path)}")
 
 
 def main():
@@ -218,7 +236,7 @@ def main():
     parser.add_argument("--libraries", default="towpath,mpich,mpich-throttled,openmpi,intel")
     parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
     parser.add_argument("--plot", action="store_true", help="draw build/bench/plot.png too")
-    parser.add_argument("--readme", action="store_true", help="write the main rows into README.md")
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md and docs/speed.md, with the picture")
     options = parser.parse_args()
     if options.table:
         path = options.table
@@ -234,7 +252,7 @@ def main():
     if options.plot:
         plot(path, path.parent / "plot.png")
     if options.readme:
-        write_readme(table, f"make bench ROUNDS={options.rounds}")
+        write_readme(path, f"python3 benchmarks/run.py --rounds {options.rounds} --readme")
 
 
 if __name__ == "__main__":
