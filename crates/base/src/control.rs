@@ -80,8 +80,9 @@ pub struct ControlPage {
     /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
     /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
     pub wake_fence: AtomicU32,
-    /// Local rank whose line on a board the owner waits for, [`ANY_LINE`] when it may be any, [`NO_LINE`] otherwise:
-    /// whoever writes on a board wakes only those that wait for its line.
+    /// Local rank whose line on a board the owner waits for, [`ANY_LINE`] when it may be any: whoever writes on a board
+    /// wakes only those that wait for its line. Says nothing while the owner waits for something else, and may then
+    /// cause a needless wake.
     pub waits_for_line: AtomicU32,
     padding_of_sleep: [u8; 52],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
@@ -90,8 +91,6 @@ pub struct ControlPage {
 
 /// [`ControlPage::waits_for_line`]: several threads wait for lines of different ranks.
 pub const ANY_LINE: u32 = u32::MAX;
-/// [`ControlPage::waits_for_line`]: nobody waits for a line.
-pub const NO_LINE: u32 = u32::MAX - 1;
 
 impl ControlPage {
     /// Publishes a state.
