@@ -178,6 +178,11 @@ impl Comm {
         )
     }
 
+    /// My group under the communicator's own context, which on an intercommunicator is that of both groups.
+    pub fn common_team(&self, plane: Plane) -> Team {
+        Team { context: self.context().on(plane), rank: self.rank, peers: self.group.peers.clone() }
+    }
+
     /// My group as collectives see it, on a plane.
     pub fn team(&self, plane: Plane) -> Team {
         let context = self.remote.as_ref().map_or(self.context(), Remote::local_context);

@@ -4,7 +4,6 @@
 use towpath_base::ids::{ContextId, Plane};
 use towpath_collective::inter::{Bridge, introduce};
 use towpath_collective::{Buffer, Call, Element, Plan};
-use towpath_engine::messages::Team;
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -23,8 +22,7 @@ impl Proposals {
 
     /// The plan that makes them known. They must stay where they are until it has run.
     pub(crate) fn plan(&mut self, comm: &Comm) -> Result<Plan> {
-        let context = comm.context().on(Plane::Collective);
-        let team = Team { context, rank: comm.rank, peers: comm.group.peers.clone() };
+        let team = comm.common_team(Plane::Collective);
         let Some(remote) = &comm.remote else { return broadcast_plan(&team, 0, &mut self.0[..1]) };
         let bridge = Bridge { call: Call { team: &team, selection: world::selection()? }, remote: &remote.group.peers };
         let words = Buffer { pointer: self.0.as_mut_ptr().cast(), count: 4, element: Element::dense(8) };

@@ -29,18 +29,17 @@ impl<'a> Ground<'a> {
     }
 
     /// My group.
-    pub(super) fn team(&self) -> Team {
-        let context = self.comm.context().on(Plane::Collective);
-        Team { context, rank: self.comm.rank, peers: self.comm.group.peers.clone() }
+    fn team(&self) -> Team {
+        self.comm.common_team(Plane::Collective)
     }
 
     /// What plan builders want to know of my group.
-    pub(super) fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
+    fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
         Call { team, selection: self.selection }
     }
 
     /// Both groups of an intercommunicator, of which `team` is mine.
-    pub(super) fn bridge<'t>(&'t self, team: &'t Team) -> Bridge<'t> {
+    fn bridge<'t>(&'t self, team: &'t Team) -> Bridge<'t> {
         let remote = self.comm.remote.as_ref().expect("asked for intercommunicators only");
         Bridge { call: self.call(team), remote: &remote.group.peers }
     }
