@@ -3,7 +3,7 @@
  * a thread that waits for other processes must be woken while another thread of its process polls. MPI 5.0, 11.6.2 and 6.14
  */
 #include "pattern.h"
-#include <pthread.h>
+#include "threads.h"
 
 enum { THREADS = 6, ROUNDS = 150, LARGEST = 20000 };
 
@@ -40,14 +40,6 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
     start_threads(&argc, &argv);
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
-    for (long i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *)i);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++)
-        CALL(MPI_Comm_free(&comms[i]));
+    run_threads(THREADS, comms, work);
     return finish();
 }

@@ -1,6 +1,6 @@
 /* Eight threads, each with a communicator of its own, exchange at the same time. */
 #include "pattern.h"
-#include <pthread.h>
+#include "threads.h"
 
 enum { THREADS = 8, ROUNDS = 40, LARGEST = 20000 };
 
@@ -38,14 +38,6 @@ static void *exchange(void *argument)
 int main(int argc, char **argv)
 {
     start_threads(&argc, &argv);
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
-    for (long i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, exchange, (void *)i);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++)
-        CALL(MPI_Comm_free(&comms[i]));
+    run_threads(THREADS, comms, exchange);
     return finish();
 }
