@@ -215,18 +215,27 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
 /// `count` factors of `number`, falling, as close to each other as possible: the largest is the smallest divisor
 /// that leaves a rest which the other dimensions can take without exceeding it.
 fn balanced(number: i64, count: usize) -> Vec<i64> {
-    fn search(number: i64, count: usize, most: i64) -> Option<Vec<i64>> {
+    /// Tries the `divisors` (of the first number, rising) up to `most` as the largest factor.
+    fn search(number: i64, count: usize, most: i64, divisors: &[i64]) -> Option<Vec<i64>> {
         if count == 1 {
             return (number <= most).then(|| vec![number]);
         }
-        let least = (1..).find(|&root: &i64| root.checked_pow(count as u32).is_none_or(|power| power >= number))?;
-        (least..=most.min(number)).filter(|&divisor| number % divisor == 0).find_map(|divisor| {
-            let mut rest = search(number / divisor, count - 1, divisor)?;
+        let large_enough = |&&divisor: &&i64| divisor.checked_pow(count as u32).is_none_or(|power| power >= number);
+        let divides = |&&divisor: &&i64| divisor <= most && number % divisor == 0;
+        divisors.iter().filter(large_enough).filter(divides).find_map(|&divisor| {
+            let mut rest = search(number / divisor, count - 1, divisor, divisors)?;
             rest.insert(0, divisor);
             Some(rest)
         })
     }
-    search(number, count, number).expect("number itself and ones are a solution")
+    search(number, count, number, &divisors(number)).expect("number itself and ones are a solution")
+}
+
+/// All divisors of a positive number, rising.
+fn divisors(number: i64) -> Vec<i64> {
+    let small: Vec<i64> = (1..).take_while(|d| d * d <= number).filter(|d| number % d == 0).collect();
+    let large = small.iter().rev().map(|d| number / d).filter(|d| d * d > number);
+    small.iter().copied().chain(large).collect()
 }
 
 #[cfg(test)]
@@ -242,6 +251,8 @@ mod tests {
             (1, 3, vec![1, 1, 1]),
             (48, 2, vec![8, 6]),
             (64, 3, vec![4, 4, 4]),
+            (2_147_483_647, 3, vec![2_147_483_647, 1, 1]),
+            (1_073_741_824, 30, vec![2; 30]),
         ] {
             assert_eq!(balanced(number, count), expected);
         }
