@@ -54,6 +54,18 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "sends to one peer after which the pair gets a ring of its own",
     },
     Setting {
+        name: "TOWPATH_ARENA_BYTES",
+        kind: Kind::Number,
+        default: "",
+        meaning: "bytes out of which a rank gives rings to its senders, at most 8 MiB; once set, messages of strangers get no windows",
+    },
+    Setting {
+        name: "TOWPATH_SHOW_CHANNEL",
+        kind: Kind::Number,
+        default: "0",
+        meaning: "1: each rank prints who has which ring in its shared memory, after each topology and at the end",
+    },
+    Setting {
         name: "TOWPATH_UNEXPECTED_BYTES",
         kind: Kind::Number,
         default: "1048576",

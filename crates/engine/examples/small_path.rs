@@ -13,13 +13,15 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_engine::{Engine, Limits, Mode};
 use towpath_transport::shm::Settings;
+use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::{Segment, Wires};
 
 const CONTEXT: ContextId = ContextId(4);
 
 fn engines() -> [Engine<Wires>; 2] {
     let file = tempfile::tempfile().expect("a temporary file");
-    let settings = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 };
+    let settings =
+        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
     [0, 1].map(|me| {
         let segment = Segment::map(&file, 2, me).expect("room for the segment");
         let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 };

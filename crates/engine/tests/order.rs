@@ -5,9 +5,11 @@ mod support;
 
 use support::order_model::Model;
 use towpath_base::config;
+use towpath_base::ids::PeerIndex;
 use towpath_engine::testing::{Logged, Manners, Network};
 use towpath_engine::{Engine, Limits};
 use towpath_transport::shm::Settings;
+use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::{Segment, Wire, Wires};
 
 /// Messages of one run unless the environment says otherwise.
@@ -108,14 +110,51 @@ fn everything_announced_or_only_short_messages_eager() {
 #[test]
 fn real_wires() {
     let kinds = [
-        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 },
-        Settings { hot_sends: 0, ring_bytes: 16 * 1024, ring_lines: 64 },
-        Settings { hot_sends: 1, ring_bytes: 16 * 1024, ring_lines: 2 },
-        Settings { hot_sends: 100, ring_bytes: 256 * 1024, ring_lines: 64 },
+        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
+        Settings { hot_sends: 0, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
+        Settings { hot_sends: 1, ring_bytes: 16 * 1024, ring_lines: 2, arena_bytes: RING_AREA, windows: true },
+        Settings { hot_sends: 100, ring_bytes: 256 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
     ];
     for (seed, settings) in (50..).zip(kinds) {
         run_on_wires(3, seed, settings, ROOMY);
         run_on_wires(3, seed, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
+    }
+}
+
+/// Topologies that come and go while messages are under way: every 50 steps a rank declares some neighbours or forgets a
+/// topology, out of an area that is too small for all.
+#[test]
+fn real_wires_under_changing_topologies() {
+    let plain = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
+    let kinds = [
+        Settings { hot_sends: 0, ..plain },
+        Settings { hot_sends: 2, arena_bytes: 28 * 1024, ..plain },
+        Settings { hot_sends: 1, arena_bytes: 12 * 1024, windows: false, ..plain },
+    ];
+    for (seed, settings) in (80u64..).zip(kinds) {
+        let mut model = Model::new(
+            engines_on_wires(3, settings, ROOMY),
+            seed + number("TOWPATH_TEST_SEED").unwrap_or(0) as u64,
+            OPEN,
+        );
+        let mut alive: Vec<(usize, u64)> = Vec::new();
+        for key in 0.. {
+            (0..50).for_each(|_| model.step());
+            if model.messages >= messages() {
+                break;
+            }
+            let rank = key as usize % 3;
+            let wires = &mut model.engines[rank].wire_mut().wire;
+            let sources: Vec<(PeerIndex, u64)> =
+                (0..key % 4).map(|edge| (PeerIndex(((key / 3 + edge * edge) % 3) as u32), key / 7 % 5)).collect();
+            wires.declare(key, &sources);
+            alive.push((rank, key));
+            if alive.len() > 4 {
+                let (rank, key) = alive.swap_remove(key as usize * 7 % alive.len());
+                model.engines[rank].wire_mut().wire.undeclare(key);
+            }
+        }
+        model.finish();
     }
 }
 
@@ -136,6 +175,7 @@ fn ten_million_messages_of_each_pair_on_rough_wires() {
 #[test]
 #[ignore = "minutes: make stress"]
 fn ten_million_messages_of_each_pair_on_real_wires() {
-    let settings = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 };
+    let settings =
+        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
     check_long(engines_on_wires(2, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 50_000 }), 71);
 }

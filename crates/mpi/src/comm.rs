@@ -17,6 +17,7 @@ use crate::errors::Errhandler;
 use crate::face::Handle;
 use crate::group::Group;
 use crate::info::Pairs;
+use crate::topologies::declaration::Claim;
 use crate::topology::Topology;
 
 /// The other side of an intercommunicator.
@@ -65,6 +66,8 @@ pub struct Comm {
     pub rank: usize,
     /// The virtual topology.
     pub topology: Option<Arc<Topology>>,
+    /// What the topology claims of the channel.
+    pub claim: Option<Arc<Claim>>,
     /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
     targets: Arc<[PeerIndex]>,
     /// Cached attributes.
@@ -89,6 +92,7 @@ impl Comm {
             rank,
             targets,
             topology: None,
+            claim: None,
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
             sequences: Default::default(),
@@ -99,6 +103,12 @@ impl Comm {
     /// With a virtual topology.
     pub fn with_topology(mut self, topology: Option<Arc<Topology>>) -> Comm {
         self.topology = topology;
+        self
+    }
+
+    /// With a claim on the channel.
+    pub fn with_claim(mut self, claim: Option<Arc<Claim>>) -> Comm {
+        self.claim = claim;
         self
     }
 

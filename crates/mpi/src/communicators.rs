@@ -21,6 +21,7 @@ use crate::internal;
 use crate::proposals::Proposals;
 use crate::request_table::{Extra, Work};
 use crate::strings::text;
+use crate::topologies::declaration::forget_ended;
 use crate::world::{self, OBJECTS};
 
 /// MPI_Comm_size.
@@ -74,6 +75,7 @@ fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
     let remote = parent.remote.as_ref().map(|remote| Remote::new(remote.group.clone(), ContextId(0)));
     let copy = Comm::new(ContextId(0), parent.group.clone(), remote, parent.errhandler())
         .with_topology(parent.topology.clone())
+        .with_claim(parent.claim.clone())
         .with_attributes(attributes);
     copy.settings().info = hints;
     Ok(copy)
@@ -281,6 +283,8 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
     if let Some(buffer) = object.settings().buffer.take() {
         world::lane()?.with(|state| buffer.leave(state))?;
     }
+    drop(object);
+    forget_ended(world::lane()?);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in `topologies/graphs`.
 
 mod cartesian;
+pub(crate) mod declaration;
 mod graphs;
 
 pub use cartesian::*;
@@ -53,13 +54,13 @@ fn with_topology(parent: &Arc<Comm>, size: usize, topology: impl FnOnce(usize) -
     let (team, sequence) = internal::team_of(parent);
     let mut word = [world::new_context().0];
     internal::broadcast(&team, sequence, 0, &mut word)?;
-    if parent.rank >= size {
-        return Ok(COMM_NULL);
-    }
-    let group = Arc::new(Group::new(parent.group.peers[..size].to_vec(), world::me()));
-    let comm = Comm::new(ContextId(word[0]), group, None, parent.errhandler());
-    let topology = Arc::new(topology(parent.rank));
-    insert(comm.with_topology(Some(topology)))
+    let member = parent.rank < size;
+    let comm = member.then(|| {
+        let group = Arc::new(Group::new(parent.group.peers[..size].to_vec(), world::me()));
+        let comm = Comm::new(ContextId(word[0]), group, None, parent.errhandler());
+        comm.with_topology(Some(Arc::new(topology(parent.rank))))
+    });
+    declaration::declare(parent, comm)?.map_or(Ok(COMM_NULL), insert)
 }
 
 fn intracomm(comm: Handle, what: &str) -> Result<Arc<Comm>> {

@@ -51,6 +51,27 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// Ranks that send to `rank`, each with the weight of the edge; those at MPI_PROC_NULL left out, the same rank as often
+    /// as it stands there.
+    pub fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
+        let with_weights: Vec<(i32, u64)> = match self {
+            Topology::Cartesian { .. } => self.neighbours(rank).0.into_iter().map(|from| (from, 1)).collect(),
+            Topology::Graph { index, edges } => {
+                let owner = |edge: usize| index.partition_point(|&end| end as usize <= edge) as i32;
+                let to_me = edges.iter().enumerate().filter(|(_, to)| **to == rank as i32);
+                to_me.map(|(edge, _)| (owner(edge), 1)).collect()
+            }
+            Topology::Distributed { sources, source_weights, .. } => {
+                let weight = |i: usize| source_weights.get(i).map_or(1, |&weight| weight.max(0) as u64);
+                sources.iter().enumerate().map(|(i, &from)| (from, weight(i))).collect()
+            }
+        };
+        let real = with_weights.into_iter().filter(|&(from, _)| from >= 0);
+        real.map(|(from, weight)| (from as usize, weight)).collect()
+    }
+}
+
 /// Coordinates of a rank in a grid, row-major.
 pub(crate) fn coordinates(dims: &[i32], rank: usize) -> Vec<i32> {
     let mut rest = rank;
@@ -106,5 +127,21 @@ mod tests {
         let graph = Topology::Graph { index: vec![2, 3, 4, 6], edges: vec![1, 3, 0, 3, 0, 2] };
         assert_eq!(graph.neighbours(0).1, [1, 3]);
         assert_eq!(graph.neighbours(3).0, [0, 2]);
+        assert_eq!(graph.senders(3), [(0, 1), (1, 1)]);
+        assert_eq!(graph.senders(2), [(3, 1)]);
+    }
+
+    #[test]
+    fn senders_have_weights_and_the_border_sends_nothing() {
+        let line = Topology::Cartesian { dims: vec![3], periodic: vec![false] };
+        assert_eq!(line.senders(0), [(1, 1)]);
+        let weighted = Topology::Distributed {
+            sources: vec![2, -3, 2],
+            source_weights: vec![7, 1, 0],
+            destinations: vec![],
+            destination_weights: vec![],
+            weighted: true,
+        };
+        assert_eq!(weighted.senders(0), [(2, 7), (2, 0)]);
     }
 }

@@ -414,6 +414,7 @@ fn build(thread_level: i32) -> Result<World> {
 pub(crate) fn finish() -> Result<()> {
     let world = world()?;
     world.myself.attributes.delete_all(COMM_SELF)?;
+    crate::topologies::declaration::show("at the end");
     crate::collectives::closing_barrier()?;
     while world.lane.with(|state| state.sweep_abandoned() | state.engine.busy()) {
         world.lane.poll_for_test();
@@ -445,9 +446,14 @@ pub fn end_job(code: i32, sentence: &str) -> ! {
     std::process::exit(code)
 }
 
+/// Lines on standard error in one write.
+pub(crate) fn say_lines(lines: &str) {
+    let _ = std::io::stderr().write_all(format!("{lines}\n").as_bytes());
+}
+
 /// A line on standard error in one write: ranks that fail at once do not tear each other's lines.
 fn say(sentence: &str) {
-    let _ = std::io::stderr().write_all(format!("towpath: {sentence}\n").as_bytes());
+    say_lines(&format!("towpath: {sentence}"));
 }
 
 /// Leaves a job that another rank has ended.

@@ -81,10 +81,12 @@ pub trait Wire {
         length: usize,
     ) -> Result<(), NoResource>;
 
-    /// Largest message that [`Wire::copied`] takes towards this peer, in bytes (may grow when the pair becomes hot).
+    /// Largest message that [`Wire::copied`] takes towards this peer, in bytes (grows when the pair becomes hot, falls when its
+    /// ring is taken back).
     fn copied_limit(&self, to: PeerIndex) -> usize;
 
-    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`]) to `fill`, then sends it.
+    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`]) to `fill`, then sends it. The limit may fall at any
+    /// call: whoever is refused asks for it again.
     fn copied(
         &mut self,
         to: PeerIndex,

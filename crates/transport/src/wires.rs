@@ -5,7 +5,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::loopback::Loopback;
 use crate::shm::board::Board;
-use crate::shm::{Segment, Settings, Shm};
+use crate::shm::{Section, Segment, Settings, Shm};
 use crate::{Header, NoResource, RegionKey, Sink, Wire};
 
 /// How a peer is reached.
@@ -51,6 +51,29 @@ impl Wires {
         if let Route::Shm { rank } = self.route(peer) {
             self.shm.mark_lost(rank as usize);
         }
+    }
+
+    /// A topology named `key` declares that these peers send to this process, each with a weight: those on this host get
+    /// rings; see [`Shm::declare`].
+    pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
+        let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
+        let near: Vec<(usize, u64)> = near.collect();
+        self.shm.declare(key, &near);
+    }
+
+    /// The topology named `key` is gone.
+    pub fn undeclare(&mut self, key: u64) {
+        self.shm.undeclare(key);
+    }
+
+    /// How the own channel in shared memory is laid out; see [`Shm::sections`].
+    pub fn sections(&self) -> Vec<Section> {
+        self.shm.sections()
+    }
+
+    /// True when all that the declared topologies grant is on its way; needs progress until then.
+    pub fn has_granted(&self) -> bool {
+        self.shm.has_granted()
     }
 
     /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host.

@@ -5,11 +5,12 @@ mod machine;
 
 use machine::{Machine, Traffic, wires};
 use towpath_transport::shm::Settings;
+use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::wrap::{Faults, Faulty};
 use towpath_transport::{SHORT_BYTES, Wire, Wires};
 
 fn settings() -> Settings {
-    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 }
+    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
 }
 
 /// Every kind of machine that the suite runs on: different settings, and without and with faults.

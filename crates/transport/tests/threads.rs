@@ -9,6 +9,7 @@ use std::sync::Barrier;
 use machine::{Station, Traffic, wires};
 use towpath_machine::wait::Waiter;
 use towpath_transport::shm::Settings;
+use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::{SHORT_BYTES, Wires};
 
 const MESSAGES: usize = 3000;
@@ -65,7 +66,7 @@ fn run(ranks: usize, cores: usize, settings: Settings) -> u64 {
 }
 
 fn settings() -> Settings {
-    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64 }
+    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
 }
 
 #[test]

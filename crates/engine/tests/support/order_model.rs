@@ -71,7 +71,8 @@ struct Rank {
 
 /// Engines, and the account of what they must do.
 pub struct Model<W: Wire> {
-    engines: Vec<Engine<Logged<W>>>,
+    /// One for each rank.
+    pub engines: Vec<Engine<Logged<W>>>,
     ranks: Vec<Rank>,
     sent: BTreeMap<u64, Sent>,
     next: u64,

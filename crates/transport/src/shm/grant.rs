@@ -8,7 +8,12 @@
 
 use std::collections::VecDeque;
 
-use super::layout::RingPlace;
+use super::layout::{LINE, RingPlace};
+
+/// Where the word that describes a ring has its provided payload (in lines) and its payload bytes; the header lines are
+/// its lowest bits.
+const PROVIDED_AT: u32 = 16;
+const BYTES_AT: u32 = 32;
 
 /// A place for a stream: a ring, or the header slot.
 pub(crate) type Place = Option<RingPlace>;
@@ -24,7 +29,10 @@ impl Grant {
     /// As two words and an extra word of a control entry.
     pub(crate) fn encode(&self) -> ([u64; 2], u64) {
         let words = match self.place {
-            Some(ring) => [ring.offset, u64::from(ring.lines) | u64::from(ring.bytes) << 32],
+            Some(ring) => {
+                let provided = u64::from(ring.provided / LINE as u32);
+                [ring.offset, u64::from(ring.lines) | provided << PROVIDED_AT | u64::from(ring.bytes) << BYTES_AT]
+            }
             None => [0, 0],
         };
         (words, self.epoch)
@@ -32,8 +40,9 @@ impl Grant {
 
     /// Back from a control entry.
     pub(crate) fn decode(words: [u64; 2], extra: u64) -> Grant {
-        let lines = words[1] as u32;
-        let ring = RingPlace { offset: words[0], lines, bytes: (words[1] >> 32) as u32 };
+        let lines = words[1] as u32 & ((1 << PROVIDED_AT) - 1);
+        let provided = (words[1] as u32 >> PROVIDED_AT) * LINE as u32;
+        let ring = RingPlace { offset: words[0], lines, bytes: (words[1] >> BYTES_AT) as u32, provided };
         Grant { epoch: extra, place: (lines > 0).then_some(ring) }
     }
 }
@@ -69,8 +78,10 @@ impl Obedience {
 
     /// The receiver has no ring now: asks again after sixteen times as many sends.
     pub(crate) fn refused(&mut self) {
-        self.ask_at = self.sends.saturating_mul(16);
-        self.asked = false;
+        if self.ask_at > 0 {
+            self.ask_at = self.sends.max(1).saturating_mul(16);
+            self.asked = false;
+        }
     }
 
     /// The grant to obey next.
@@ -104,6 +115,16 @@ pub(crate) struct Moved {
 }
 
 impl Decision {
+    /// Where the stream runs.
+    pub(crate) fn current(&self) -> Place {
+        self.current
+    }
+
+    /// Where the stream runs or will run as soon as its sender obeys.
+    pub(crate) fn latest(&self) -> Place {
+        self.out.back().map_or(self.current, |grant| grant.place)
+    }
+
     /// True when the stream is in the slot and no grant is out.
     pub(crate) fn is_cold(&self) -> bool {
         self.current.is_none() && self.out.is_empty()
@@ -139,7 +160,7 @@ mod tests {
     use super::*;
 
     fn ring(offset: u64) -> Place {
-        Some(RingPlace { offset, lines: 64, bytes: 4096 })
+        Some(RingPlace { offset, lines: 64, bytes: 4096, provided: 1024 })
     }
 
     #[test]
@@ -159,6 +180,17 @@ mod tests {
         side.refused();
         assert!((11..160).all(|_| !side.count()));
         assert!(side.count());
+    }
+
+    #[test]
+    fn one_that_never_asks_does_not_begin_after_its_ring_was_taken() {
+        let (mut receiver, mut sender) = (Decision::default(), Obedience::new(0));
+        for place in [ring(1), None] {
+            sender.granted(receiver.grant(place));
+            sender.obeyed();
+        }
+        assert_eq!(receiver.latest(), None);
+        assert!((0..100).all(|_| !sender.count()));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub const IN_WINDOWS: usize = 4;
 pub const WINDOW_BYTES: usize = 256 * 1024;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
+/// Largest message that every ring which can hold it takes: beyond it, windows are as fast.
+const RING_MESSAGE: usize = 16 * 1024;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
@@ -117,9 +119,28 @@ pub struct RingPlace {
     pub lines: u32,
     /// Payload bytes, a multiple of [`LINE`].
     pub bytes: u32,
+    /// How many of them have their pages from the beginning, a multiple of [`LINE`].
+    pub provided: u32,
 }
 
 impl RingPlace {
+    /// A ring at an offset. One that is `ready` has the pages for its largest message as far as they hold something of
+    /// the first one; others those for half of it, because few pairs exchange larger ones.
+    pub fn new(offset: usize, lines: u32, bytes: u32, ready: bool) -> RingPlace {
+        let place = RingPlace { offset: offset as u64, lines, bytes, provided: 0 };
+        let limit = place.copied_limit();
+        let wanted = if ready { limit } else { (limit / 2).max(CELL_BYTES.min(limit)) };
+        let header = place.payload_at() - offset;
+        let whole_pages = ((header + wanted) / PAGE * PAGE).saturating_sub(header);
+        let provided = if whole_pages * 2 > wanted { whole_pages } else { wanted };
+        RingPlace { provided: provided as u32 / LINE as u32 * LINE as u32, ..place }
+    }
+
+    /// Bytes that the ring takes, in whole pages.
+    pub fn total(&self) -> usize {
+        RingPlace::total_bytes(self.lines, self.bytes)
+    }
+
     /// Bytes that a ring of this shape takes, in whole pages.
     pub fn total_bytes(lines: u32, bytes: u32) -> usize {
         (LINE + lines as usize * LINE + bytes as usize).next_multiple_of(PAGE)
@@ -135,14 +156,10 @@ impl RingPlace {
         self.lines_at() + self.lines as usize * LINE
     }
 
-    /// Largest copied message: a quarter, so that several are under way.
+    /// Largest copied message: a quarter, so that several are under way; up to [`RING_MESSAGE`] more of a small ring.
     pub fn copied_limit(&self) -> usize {
-        (self.bytes as usize / 4).max(CELL_BYTES.min(self.bytes as usize / 2))
-    }
-
-    /// Payload bytes that are provided with the ring: half of the largest message, which few pairs exchange.
-    pub fn provided_bytes(&self) -> usize {
-        (self.copied_limit() / 2).max(CELL_BYTES.min(self.copied_limit()))
+        let bytes = self.bytes as usize;
+        (bytes / 4).max(RING_MESSAGE.min(bytes / 4 * 3)) / LINE * LINE
     }
 }
 
@@ -175,10 +192,13 @@ mod tests {
 
     #[test]
     fn a_ring_takes_what_its_parts_take() {
-        let place = RingPlace { offset: 0, lines: 64, bytes: 16384 };
-        assert!(place.payload_at() + 16384 <= RingPlace::total_bytes(64, 16384));
-        assert_eq!((place.copied_limit(), place.provided_bytes()), (4096, 4096));
-        let place = RingPlace { bytes: 65536, ..place };
-        assert_eq!((place.copied_limit(), place.provided_bytes()), (16384, 8192));
+        let place = RingPlace::new(PAGE, 64, 16384, false);
+        assert!(place.payload_at() + 16384 <= PAGE + place.total());
+        assert_eq!((place.copied_limit(), place.provided), (12288, 4032));
+        let large = RingPlace::new(0, 64, 65536, false);
+        assert_eq!((large.copied_limit(), large.provided), (16384, 8128));
+        assert_eq!(RingPlace::new(0, 64, 65536, true).provided, 16320);
+        let page = RingPlace::new(0, 16, 3008, true);
+        assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 2240));
     }
 }

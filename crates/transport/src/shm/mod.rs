@@ -8,6 +8,8 @@
 mod arena;
 pub mod board;
 mod cells;
+mod declared;
+mod division;
 mod entry;
 mod grant;
 pub mod layout;
@@ -22,6 +24,7 @@ mod send;
 mod slot;
 mod window;
 
+pub use declared::Section;
 pub use segment::Segment;
 
 use std::collections::VecDeque;
@@ -35,6 +38,7 @@ use crate::{RegionKey, Sink};
 use arena::Arena;
 use board::{Board, Maker};
 use cells::Cells;
+use division::{Division, RingShape};
 use entry::{Control, Kind};
 use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
 use pull::Pulls;
@@ -56,15 +60,22 @@ pub struct Settings {
     pub ring_bytes: u32,
     /// Header lines of those rings, a power of two.
     pub ring_lines: u32,
+    /// Bytes out of which this rank grants rings, at most [`RING_AREA`].
+    pub arena_bytes: usize,
+    /// Whether this rank may use windows. Without them large messages go through the reserve, piece by piece.
+    pub windows: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         let bounded = |name, low, high| config::number(name).unwrap_or(low).clamp(low, high) as u32;
+        let arena = config::number("TOWPATH_ARENA_BYTES").map(|bytes| bytes as usize);
         Settings {
             hot_sends: bounded("TOWPATH_HOT_SENDS", 0, u64::from(u32::MAX)),
             ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
             ring_lines: 64,
+            arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
+            windows: arena.is_none(),
         }
     }
 }
@@ -74,6 +85,8 @@ struct HotRing {
     from: u32,
     receiver: RingReceiver<MappedWords>,
     lines: *const u8,
+    /// How far it was read when idle rings were looked for last.
+    seen: u32,
 }
 
 /// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by [`PeerIndex`] to
@@ -93,6 +106,11 @@ pub struct Shm {
     /// Peers with control entries that did not fit, or with a marker to write.
     attention: Vec<u32>,
     arena: Arena,
+    division: Division,
+    /// Declared edges have less than their share.
+    wanting: bool,
+    /// Bytes of rings that were taken back and whose markers have not come yet.
+    returning: usize,
     maker: Maker,
     cells: Cells,
     pushes: Pushes,
@@ -114,6 +132,7 @@ impl Shm {
     /// When there are not as many peers as the segment has ranks.
     pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
         let own = segment.own_rank();
+        let segment = segment.with_windows(settings.windows);
         assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
         let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
         let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
@@ -129,7 +148,10 @@ impl Shm {
             incoming,
             hot: Vec::new(),
             attention: Vec::new(),
-            arena: Arena::new(RING_AREA),
+            arena: Arena::new(settings.arena_bytes),
+            division: Division::default(),
+            wanting: false,
+            returning: 0,
             maker: Maker::new(),
             cells: Cells::new(),
             pushes: Pushes::new(own),
@@ -298,25 +320,24 @@ impl Shm {
         sink.lost(self.peers[rank as usize]);
     }
 
-    /// Takes a ring out of the arena and prepares it; `None` when there is no room or no page.
-    fn make_ring(&mut self) -> Option<RingPlace> {
-        let (lines, bytes) = (self.settings.ring_lines, self.settings.ring_bytes);
-        let total = RingPlace::total_bytes(lines, bytes);
-        let inside = self.arena.take(total)?;
+    /// Takes a ring out of the area and prepares it; `None` when there is no room or no page. A ring that is `ready` for
+    /// its largest message has all pages for it, others those that most messages need.
+    fn make_ring(&mut self, shape: RingShape, ready: bool) -> Option<RingPlace> {
+        let inside = self.arena.take(shape.total())?;
         let offset = self.segment.layout().ring_area(self.own) + inside;
-        let place = RingPlace { offset: offset as u64, lines, bytes };
-        let needed = place.payload_at() + place.provided_bytes() - offset;
+        let place = RingPlace::new(offset, shape.lines, shape.bytes, ready);
+        let needed = place.payload_at() + place.provided as usize - offset;
         if !self.segment.populate(offset, needed) {
-            self.arena.give(inside, total);
+            self.arena.give(inside, shape.total());
             return None;
         }
-        // SAFETY: the range was taken out of our own arena, so nobody else uses it; flags of an earlier ring vanish.
+        // SAFETY: the range was taken out of our own area, so nobody else uses it; flags of an earlier ring vanish.
         unsafe { self.segment.at(offset).write_bytes(0, place.payload_at() - offset) };
         Some(place)
     }
 
     fn free_ring(&mut self, place: RingPlace) {
         let inside = place.offset as usize - self.segment.layout().ring_area(self.own);
-        self.arena.give(inside, RingPlace::total_bytes(place.lines, place.bytes));
+        self.arena.give(inside, place.total());
     }
 }

@@ -2,6 +2,7 @@
 
 use towpath_base::sync::{MappedWords, Ordering};
 
+use super::division::RingShape;
 use super::entry::{self, ASK, Control, INLINE_AT, Kind};
 use super::grant::{Decision, Grant, Place};
 use super::layout::LINE;
@@ -20,7 +21,7 @@ const BATCH: usize = 32;
 pub(super) struct Incoming {
     slot: SlotReceiver<MappedWords>,
     slot_line: *const u8,
-    decision: Decision,
+    pub(super) decision: Decision,
 }
 
 impl Incoming {
@@ -102,7 +103,9 @@ impl Shm {
         while bits != 0 {
             let from = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            if from < self.peers.len() && self.incoming[from].slot.is_full() {
+            // What stands in the slot while the stream is still read from a ring comes behind the ring's marker.
+            let in_slot = from < self.peers.len() && self.incoming[from].decision.current().is_none();
+            if in_slot && self.incoming[from].slot.is_full() {
                 moved = true;
                 let line = self.incoming[from].slot_line;
                 // SAFETY: the slot is full and ours until `advance`.
@@ -179,14 +182,18 @@ impl Shm {
         if !self.incoming[from].decision.is_cold() {
             return;
         }
-        match self.make_ring() {
+        let shape = RingShape { lines: self.settings.ring_lines, bytes: self.settings.ring_bytes };
+        match self.make_ring(shape, false) {
             Some(place) => self.grant(from, Some(place)),
-            None => self.post_control(from, Control { kind: Kind::Refuse, words: [0, 0], extra: 0 }),
+            None => {
+                self.revoke_idle(shape.total());
+                self.post_control(from, Control { kind: Kind::Refuse, words: [0, 0], extra: 0 });
+            }
         }
     }
 
     /// Grants a place for the stream from a peer: a ring, or the slot again.
-    fn grant(&mut self, from: usize, place: Place) {
+    pub(super) fn grant(&mut self, from: usize, place: Place) {
         let (words, extra) = self.incoming[from].decision.grant(place).encode();
         self.post_control(from, Control { kind: Kind::Grant, words, extra });
     }
@@ -195,9 +202,6 @@ impl Shm {
     fn move_stream(&mut self, from: usize, epoch: u64) {
         let moved = self.incoming[from].decision.marker(epoch);
         self.hot.retain(|ring| ring.from as usize != from);
-        for place in moved.freed {
-            self.free_ring(place);
-        }
         if let Some(place) = moved.to {
             // SAFETY: the wire holds the segment and drops this before.
             let (lines, progress) = unsafe {
@@ -205,7 +209,11 @@ impl Shm {
                 (words, self.segment.words(place.offset as usize, 1))
             };
             let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes);
-            self.hot.push(HotRing { from: from as u32, receiver, lines: self.segment.at(place.lines_at()) });
+            self.hot.push(HotRing { from: from as u32, receiver, lines: self.segment.at(place.lines_at()), seen: 0 });
+        } else {
+            // The sender may have rung while the stream was in the ring.
+            self.segment.own_control().doorbell[from / 64].fetch_or(1 << (from % 64), Ordering::AcqRel);
         }
+        self.take_back(moved.freed);
     }
 }

@@ -174,6 +174,11 @@ impl<W: Words> RingReceiver<W> {
         RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
     }
 
+    /// How many entries were taken, modulo the width of the word.
+    pub(crate) fn taken(&self) -> u32 {
+        self.next
+    }
+
     /// Index of the line of the next entry, when it has arrived.
     #[inline]
     pub(crate) fn ready(&self) -> Option<usize> {

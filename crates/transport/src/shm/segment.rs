@@ -21,6 +21,7 @@ pub struct Segment {
     own: usize,
     /// Bytes that this rank takes before it looks at the limit of its memory group again; `None` without a limit.
     allowance: Option<Arc<AtomicU64>>,
+    windows: bool,
 }
 
 impl Segment {
@@ -50,7 +51,12 @@ impl Segment {
             mapping.populate(offset, length)?;
         }
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
-        Ok(Segment { mapping: Arc::new(mapping), layout, ranks, own, allowance })
+        Ok(Segment { mapping: Arc::new(mapping), layout, ranks, own, allowance, windows: true })
+    }
+
+    /// The segment for a wire that may use windows, or must do with the reserve of the first one.
+    pub(crate) fn with_windows(self, windows: bool) -> Segment {
+        Segment { windows, ..self }
     }
 
     /// How many ranks the host has.
@@ -116,6 +122,12 @@ impl Segment {
         self.allows(length as u64) && self.mapping.populate(offset, length).is_ok()
     }
 
+    /// Maps pages in that another rank has provided, so that the first look at them is not a fault. Nothing is lost where
+    /// that fails.
+    pub(crate) fn map_in(&self, offset: usize, length: usize) {
+        let _ = self.mapping.populate(offset, length);
+    }
+
     /// True when the memory group has room for so many bytes more. The kernel would not refuse them, but kill a rank. All
     /// ranks of the host may ask at once, and programs need memory too: each rank takes its share of half of what is left.
     fn allows(&self, bytes: u64) -> bool {
@@ -137,7 +149,7 @@ impl Segment {
         let needed = shape.touched(length);
         if needed > *provided {
             let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
-            if !self.populate(first, needed - *provided) {
+            if !self.windows || !self.populate(first, needed - *provided) {
                 return false;
             }
             *provided = needed;

@@ -201,8 +201,6 @@ impl Shm {
 
     /// As [`crate::Wire::copied`], to a local rank.
     ///
-    /// # Panics
-    /// When `length` is above the limit.
     #[inline]
     pub fn copied(
         &mut self,
@@ -215,7 +213,9 @@ impl Shm {
             return Ok(());
         }
         let out = &mut self.outgoing[to];
-        assert!(length <= out.limit as usize, "a copied message of {length} bytes is above the limit");
+        if length > out.limit as usize {
+            return Err(NoResource);
+        }
         let stored = if length > SHORT_BYTES { length } else { 0 };
         let Some(ring) = &mut out.ring else { return self.copied_by_slot(to, header, length, fill) };
         let claim = ring.sender.claim(stored).ok_or(NoResource)?;
@@ -371,8 +371,8 @@ impl Outgoing {
                 let words = segment.words(lines_at, count as usize * LINE_WORDS);
                 (words, segment.words(place.offset as usize, 1))
             };
-            let touched = place.provided_bytes() as u32;
-            let sender = RingSender::new(lines, progress, count, place.bytes, touched);
+            segment.map_in(place.offset as usize, place.payload_at() + place.provided as usize - place.offset as usize);
+            let sender = RingSender::new(lines, progress, count, place.bytes, place.provided);
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
         self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;

@@ -1,0 +1,94 @@
+//! What a topology declares to the channel: who sends to this process, and how much compared with the others.
+//!
+//! The wire divides the channel anew when a topology comes (`towpath_transport::shm`). The claim lives as long as a
+//! communicator with the topology, copies included; it ends by itself and is forgotten at the next occasion, because
+//! the last reference may go anywhere.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use towpath_base::config;
+use towpath_base::sync::{AtomicU64, Ordering};
+
+use crate::collectives;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::lane::Lane;
+use crate::world;
+
+/// A topology's claim on the channel.
+#[derive(Debug)]
+pub struct Claim {
+    key: u64,
+}
+
+static KEYS: AtomicU64 = AtomicU64::new(0);
+/// Claims that have ended and that the wire does not know of yet.
+static ENDED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        ended().push(self.key);
+    }
+}
+
+fn ended() -> MutexGuard<'static, Vec<u64>> {
+    ENDED.lock().unwrap()
+}
+
+/// Tells the wire of claims that have ended.
+pub(crate) fn forget_ended(lane: &Lane) {
+    let keys = std::mem::take(&mut *ended());
+    if !keys.is_empty() {
+        lane.with(|state| keys.into_iter().for_each(|key| state.engine.wire_mut().undeclare(key)));
+    }
+}
+
+/// Declares the topology of a communicator that was just made. Collective over `parent`, from which it was made: when it
+/// returns, everybody's grants have been sent, and those to this process have been obeyed.
+pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<Comm>> {
+    if parent.group.size() == 1 {
+        return Ok(made);
+    }
+    let lane = world::lane()?;
+    forget_ended(lane);
+    let made = made.map(|comm| {
+        let key = KEYS.fetch_add(1, Ordering::Relaxed);
+        let sources = comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.senders(comm.rank));
+        let peer = |(rank, weight): (usize, u64)| (comm.group.peers[rank], weight);
+        let sources: Vec<_> = sources.into_iter().map(peer).collect();
+        lane.with(|state| state.engine.wire_mut().declare(key, &sources));
+        comm.with_claim(Some(Arc::new(Claim { key })))
+    });
+    // Whoever waits here is served by members that are in this call too, so nobody waits for a process that computes.
+    lane.wait_for(|state| state.engine.wire().has_granted().then_some(()));
+    collectives::barrier(parent.handle())?;
+    lane.poll();
+    show("a topology was declared");
+    Ok(made)
+}
+
+/// Prints how the channel of this process is laid out, where the setting asks for it.
+pub(crate) fn show(occasion: &str) {
+    if config::number("TOWPATH_SHOW_CHANNEL").is_none_or(|wish| wish == 0) {
+        return;
+    }
+    let Ok(lane) = world::lane() else { return };
+    let me = world::me().0;
+    let mut lines = format!("towpath: channel of rank {me} ({occasion}):");
+    let sections = lane.with(|state| state.engine.wire().sections());
+    if sections.is_empty() {
+        lines.push_str(" header slots only");
+    }
+    for section in sections {
+        let why = match section.weight {
+            Some(weight) => format!("declared with weight {weight}"),
+            None => "observed".to_owned(),
+        };
+        let what = match section.bytes {
+            0 => "header slot".to_owned(),
+            bytes => format!("ring of {} KiB", bytes / 1024),
+        };
+        lines.push_str(&format!("\n  from rank {}: {what}, {why}", section.from.0));
+    }
+    world::say_lines(&lines);
+}
