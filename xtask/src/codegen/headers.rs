@@ -147,6 +147,10 @@ fn declare(p: &Parameter, large: bool) -> String {
     if let Some(widths) = kinds::number(kind) {
         return scalar(width(widths));
     }
+    if kind == "weights" {
+        // Not as an array: compilers warn that the address MPI_UNWEIGHTED has no elements.
+        return if input { format!("const int *{name}") } else { format!("int *{name}") };
+    }
     if kind == "ranges" {
         return format!("int {name}[][3]");
     }
