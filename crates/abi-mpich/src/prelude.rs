@@ -2,7 +2,9 @@
 
 pub(crate) use std::ffi::{c_char, c_int, c_void};
 
-pub(crate) use towpath_mpi::entry::{count_to_int, not_built, put, put_string, put_string_with_length, require, room};
+pub(crate) use towpath_mpi::entry::{
+    count_to_int, not_built, put, put_string, put_string_with_length, require, room, total_of,
+};
 pub(crate) use towpath_mpi::errors::Target;
 pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind};
 

@@ -87,6 +87,16 @@ pub fn count_to_int(value: i64) -> c_int {
     c_int::try_from(value).unwrap_or(constants::UNDEFINED)
 }
 
+/// The sum of `n` degrees, as far as they can be summed: whether they are degrees the body checks.
+///
+/// # Safety
+/// `degrees` is NULL or has `n` elements.
+pub unsafe fn total_of(degrees: *const c_int, n: c_int) -> c_int {
+    let n = if degrees.is_null() { 0 } else { n.max(0) as usize };
+    // SAFETY: promised by the caller.
+    (0..n).fold(0, |total: c_int, i| total.saturating_add(unsafe { *degrees.add(i) }.max(0)))
+}
+
 /// Room of a string whose length the program gave without the terminating zero (MPI_Info_get).
 pub fn room(length: c_int) -> usize {
     usize::try_from(length).unwrap_or(0) + 1

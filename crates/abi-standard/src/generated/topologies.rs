@@ -133,8 +133,10 @@ export! {
         call(272, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
+                let v_sources = ranks_in(sources, n);
+                let v_destinations = ranks_in(destinations, total_of(degrees,n));
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, Integers::small(sources), Integers::small(degrees), Integers::small(destinations), weights_in(weights), info_in(info), reorder != 0)?;
+                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, v_sources.integers(), Integers::small(degrees), v_destinations.integers(), weights_in(weights), info_in(info), reorder != 0)?;
                 *comm_dist_graph = comm_out(v_comm_dist_graph);
                 Ok(())
             }
@@ -147,8 +149,10 @@ export! {
         call(273, || Target::Comm(comm_in(comm_old)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
+                let v_sources = ranks_in(sources, indegree);
+                let v_destinations = ranks_in(destinations, outdegree);
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, Integers::small(sources), weights_in(sourceweights), outdegree, Integers::small(destinations), weights_in(destweights), info_in(info), reorder != 0)?;
+                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, v_sources.integers(), weights_in(sourceweights), outdegree, v_destinations.integers(), weights_in(destweights), info_in(info), reorder != 0)?;
                 *comm_dist_graph = comm_out(v_comm_dist_graph);
                 Ok(())
             }
@@ -161,7 +165,12 @@ export! {
         call(274, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, IntegersMut::small(sources), weights_out(sourceweights), maxoutdegree, IntegersMut::small(destinations), weights_out(destweights))?;
+                let mut v_sources = ranks_out(sources, maxindegree);
+                let mut v_destinations = ranks_out(destinations, maxoutdegree);
+                let result = towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, v_sources.integers(), weights_out(sourceweights), maxoutdegree, v_destinations.integers(), weights_out(destweights));
+                v_sources.finish();
+                v_destinations.finish();
+                result?;
                 Ok(())
             }
         })
