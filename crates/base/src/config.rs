@@ -77,6 +77,12 @@ pub const SETTINGS: &[Setting] = &[
         default: "",
         meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
     },
+    Setting {
+        name: "TOWPATH_MACHINE",
+        kind: Kind::Text,
+        default: "",
+        meaning: "a machine to place ranks on instead of this one: a description (package 2; core 8) or a file with one",
+    },
 ];
 
 /// Variables with the same beginning that are no settings of the library, and what they are.

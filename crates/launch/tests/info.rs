@@ -91,6 +91,25 @@ fn every_setting_is_printed_with_its_default_and_its_meaning() {
 }
 
 #[test]
+fn levels_are_those_of_the_machine_or_of_the_described_one() {
+    let text = said(towpath(&["info", "--levels"]));
+    assert!(
+        line_of(&text, "core").split_whitespace().next().is_some_and(|parts| parts.parse::<u32>().is_ok()),
+        "{text}"
+    );
+    let mut command = towpath(&["info", "--levels"]);
+    command.env("TOWPATH_MACHINE", "tile 6x4; core 2");
+    let text = said(command);
+    assert!(line_of(&text, "tile").starts_with("24 "), "{text}");
+    assert!(line_of(&text, "tile").contains("2, in a mesh of 6 columns"), "{text}");
+    assert!(line_of(&text, "core").starts_with("48 "), "{text}");
+    let mut command = towpath(&["info", "--levels"]);
+    command.env("TOWPATH_MACHINE", "core none");
+    let run = finish(command, "");
+    assert!(run.code != 0 && run.errors.contains("'none' of level core"), "{run:?}");
+}
+
+#[test]
 fn values_of_the_environment_are_shown_and_wrong_ones_explained() {
     let mut command = towpath(&["info"]);
     command.env("TOWPATH_HOT_SENDS", "9").env("TOWPATH_RING_BYTES", "64k").env("TOWPATH_COLLECTIVE", "bcast:chain");

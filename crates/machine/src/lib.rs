@@ -9,6 +9,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod cores;
 pub mod futex;
+pub mod levels;
 pub mod membarrier;
 pub mod memory;
 pub mod resources;

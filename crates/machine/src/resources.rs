@@ -95,12 +95,19 @@ fn list_of(path: &Path) -> Option<Vec<usize>> {
     parse(fs::read_to_string(path).ok()?.trim())
 }
 
+/// Longer ranges than any machine needs are no lists.
+const LONGEST_RANGE: usize = 1 << 20;
+
 /// Reads the kernel's lists: "0-3,8".
-fn parse(text: &str) -> Option<Vec<usize>> {
+pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for range in text.split(',') {
         let (low, high) = range.split_once('-').unwrap_or((range, range));
-        all.extend(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?);
+        let (low, high) = (low.parse::<usize>().ok()?, high.parse::<usize>().ok()?);
+        if high.saturating_sub(low) > LONGEST_RANGE {
+            return None;
+        }
+        all.extend(low..=high);
     }
     Some(all)
 }

@@ -3,6 +3,7 @@
 
 mod choices;
 mod installed;
+mod levels;
 mod machine;
 mod settings;
 
@@ -10,13 +11,14 @@ use super::report::{self, Section};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--json]
+Usage: towpath info [--ranks N] [--levels] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
 
   --ranks N    the choices for a job of N ranks on this host (when not given: the job that this process belongs to,
                else as many ranks as there are cores allowed)
+  --levels     only the levels of the machine by which ranks are placed when a topology is reordered
   --json       one JSON object instead of text: section, row, cell
   -h, --help   print this
 ";
@@ -26,12 +28,13 @@ settings with their current values. Nothing is changed and nothing stays behind.
 struct Wish {
     ranks: Option<usize>,
     json: bool,
+    levels: bool,
 }
 
 /// The text of the whole report.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let wish = read(arguments)?;
-    let sections = sections(wish.ranks);
+    let sections = if wish.levels { vec![levels::section()?] } else { sections(wish.ranks) };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
 }
 
@@ -45,11 +48,16 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
         };
         match name {
             "--json" if attached.is_none() => wish.json = true,
+            "--levels" if attached.is_none() => wish.levels = true,
             "--ranks" | "-n" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
                 wish.ranks = Some(read_ranks(text)?);
             }
-            _ => return Err(format!("towpath info has no option {argument}; it has --ranks N, --json and --help.")),
+            _ => {
+                return Err(format!(
+                    "towpath info has no option {argument}; it has --ranks N, --levels, --json and --help."
+                ));
+            }
         }
     }
     Ok(wish)
