@@ -66,6 +66,41 @@ pub(crate) fn gather_everywhere(team: &Team, sequence: u32, mine: &[u64]) -> Res
     Ok(all)
 }
 
+/// Everybody gives as many words as it likes and gets the lists of all, by rank.
+pub(crate) fn gather_lists(comm: &Comm, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
+    let (team, sequence) = team_of(comm);
+    let lengths = gather_everywhere(&team, sequence, &[mine.len() as u64])?;
+    let mut total = 0;
+    let displacements: Box<[i64]> = lengths
+        .iter()
+        .map(|&length| {
+            let begin = total;
+            total += length as i64;
+            begin
+        })
+        .collect();
+    let mut all = vec![0u64; total as usize];
+    if total > 0 {
+        let (team, sequence) = team_of(comm);
+        let call = Call { team: &team, selection: world::selection()? };
+        let element = Element::dense(8);
+        let counts = lengths.iter().map(|&length| length as i64).collect();
+        let send =
+            Buffer { pointer: mine.as_ptr().cast_mut().cast(), count: mine.len() as i64, element: element.clone() };
+        let receive = Blocks::Varying { pointer: all.as_mut_ptr().cast(), counts, displacements, element };
+        let plan = allgather(&call, &Allgather { send: Some(send), receive }).map_err(plan_failed)?;
+        // SAFETY: `mine` and `all` live during the call.
+        unsafe { run(plan, sequence) }?;
+    }
+    let mut rest = &all[..];
+    let mut next = |length: u64| {
+        let (list, behind) = rest.split_at(length as usize);
+        rest = behind;
+        list.to_vec()
+    };
+    Ok(lengths.into_iter().map(&mut next).collect())
+}
+
 /// Sends words to one process and receives as many as it sends, under the same context and tag.
 pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
     let lane = world::lane()?;

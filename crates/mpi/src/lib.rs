@@ -28,6 +28,7 @@ mod intercomm;
 pub mod intercommunicators;
 mod internal;
 mod lane;
+mod mapping;
 mod messages;
 pub mod operations;
 mod persistent;

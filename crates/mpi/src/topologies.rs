@@ -1,8 +1,10 @@
-//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in `topologies/graphs`.
+//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in `topologies/graphs`,
+//! who takes which rank in `topologies/reorder`.
 
 mod cartesian;
 pub(crate) mod declaration;
 mod graphs;
+pub(crate) mod reorder;
 
 pub use cartesian::*;
 pub use graphs::*;
@@ -20,6 +22,8 @@ use crate::group::Group;
 use crate::internal;
 use crate::topology::Topology;
 use crate::world;
+
+use reorder::Order;
 
 /// MPI_Topo_test.
 pub fn topo_test(comm: Handle) -> Result<i32> {
@@ -48,17 +52,22 @@ fn ints(array: Integers, count: usize, argument: &str) -> Result<Vec<i32>> {
     Ok((0..count).map(|i| unsafe { array.get(i) } as i32).collect())
 }
 
-/// Makes a communicator of the first `size` processes of `parent` with a topology; the others get MPI_COMM_NULL.
-/// Ranks stay as they are: on one host without binding all distances are equal, so there is nothing to reorder.
-fn with_topology(parent: &Arc<Comm>, size: usize, topology: impl FnOnce(usize) -> Topology) -> Result<Handle> {
+/// Makes a communicator of `size` processes of `parent` with a topology, of which each gets the part of its new rank;
+/// the others get MPI_COMM_NULL.
+fn with_topology(
+    parent: &Arc<Comm>,
+    size: usize,
+    order: &Order,
+    topology: impl FnOnce(usize) -> Topology,
+) -> Result<Handle> {
     let (team, sequence) = internal::team_of(parent);
     let mut word = [world::new_context().0];
     internal::broadcast(&team, sequence, 0, &mut word)?;
-    let member = parent.rank < size;
-    let comm = member.then(|| {
-        let group = Arc::new(Group::new(parent.group.peers[..size].to_vec(), world::me()));
-        let comm = Comm::new(ContextId(word[0]), group, None, parent.errhandler());
-        comm.with_topology(Some(Arc::new(topology(parent.rank))))
+    let peers = (0..size).map(|rank| parent.group.peers[order.process(rank)]).collect();
+    let group = Arc::new(Group::new(peers, world::me()));
+    let comm = group.rank.map(|rank| {
+        let comm = Comm::new(ContextId(word[0]), group.clone(), None, parent.errhandler());
+        comm.with_topology(Some(Arc::new(topology(rank))))
     });
     declaration::declare(parent, comm)?.map_or(Ok(COMM_NULL), insert)
 }

@@ -14,6 +14,7 @@ use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
 use towpath_collective::Selection;
 use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
+use towpath_machine::levels::Description;
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;
@@ -121,6 +122,8 @@ pub struct World {
     pub main_thread: std::thread::ThreadId,
     /// Which collective algorithm where.
     pub selection: Selection,
+    /// The machine that a setting describes in place of the one that is there.
+    pub machine: Option<Description>,
     /// The mapped segment, kept for its control pages.
     pub segment: towpath_transport::shm::Segment,
     launcher: Mutex<Box<dyn Launcher>>,
@@ -387,6 +390,7 @@ fn build(thread_level: i32) -> Result<World> {
         Some(text) => Selection::parse(&text).map_err(failed_start)?,
         None => Selection::default(),
     };
+    let machine = config::setting("TOWPATH_MACHINE").map(|value| Description::of_setting(&value));
     Ok(World {
         lane,
         world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),
@@ -394,6 +398,7 @@ fn build(thread_level: i32) -> Result<World> {
         thread_level,
         main_thread: std::thread::current().id(),
         selection,
+        machine: machine.transpose().map_err(failed_start)?,
         segment,
         launcher: Mutex::new(launcher),
         creator,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{intracomm, ints, size_of, with_topology};
+use super::{intracomm, ints, reorder, size_of, with_topology};
 use crate::comm::Comm;
 use crate::communicators::{insert, split};
 use crate::constants::*;
@@ -35,21 +35,23 @@ pub unsafe fn cart_create(
     ndims: i32,
     dims: Integers,
     periods: Integers,
-    _reorder: bool,
+    reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Cart_create")?;
     let (dims, periodic, size) = grid(ndims, dims, periods, parent.group.size())?;
-    with_topology(&parent, size, |_| Topology::Cartesian { dims, periodic })
+    let order = reorder::order_if(reorder, &parent, size, || reorder::grid(&dims, &periodic))?;
+    with_topology(&parent, size, &order, |_| Topology::Cartesian { dims, periodic })
 }
 
-/// MPI_Cart_map: ranks stay as they are.
+/// MPI_Cart_map: the rank that MPI_Cart_create would give with reorder = true. Collective.
 ///
 /// # Safety
 /// The arrays must have `ndims` elements.
 pub unsafe fn cart_map(comm: Handle, ndims: i32, dims: Integers, periods: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Cart_map")?;
-    let (_, _, size) = grid(ndims, dims, periods, comm.group.size())?;
-    Ok(if comm.rank < size { comm.rank as i32 } else { UNDEFINED })
+    let (dims, periodic, size) = grid(ndims, dims, periods, comm.group.size())?;
+    let order = reorder::order_if(true, &comm, size, || reorder::grid(&dims, &periodic))?;
+    Ok(order.rank(comm.rank, size).map_or(UNDEFINED, |rank| rank as i32))
 }
 
 /// The communicator and its grid.

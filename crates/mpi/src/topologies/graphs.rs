@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::reorder::{self, Lists, Order};
 use super::{intracomm, ints, size_of, with_topology};
 use crate::comm::Comm;
 use crate::constants::*;
@@ -46,21 +47,23 @@ pub unsafe fn graph_create(
     nnodes: i32,
     indx: Integers,
     edges: Integers,
-    _reorder: bool,
+    reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Graph_create")?;
     let (index, edges) = graph(nnodes, indx, edges, parent.group.size())?;
-    with_topology(&parent, index.len(), |_| Topology::Graph { index, edges })
+    let order = reorder::order_if(reorder, &parent, index.len(), || reorder::listed(&index, &edges))?;
+    with_topology(&parent, index.len(), &order, |_| Topology::Graph { index, edges })
 }
 
-/// MPI_Graph_map: ranks stay as they are.
+/// MPI_Graph_map: the rank that MPI_Graph_create would give with reorder = true. Collective.
 ///
 /// # Safety
 /// As [`graph_create`].
 pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Integers) -> Result<i32> {
     let comm = intracomm(comm, "MPI_Graph_map")?;
-    let (index, _) = graph(nnodes, indx, edges, comm.group.size())?;
-    Ok(if comm.rank < index.len() { comm.rank as i32 } else { UNDEFINED })
+    let (index, edges) = graph(nnodes, indx, edges, comm.group.size())?;
+    let order = reorder::order_if(true, &comm, index.len(), || reorder::listed(&index, &edges))?;
+    Ok(order.rank(comm.rank, index.len()).map_or(UNDEFINED, |rank| rank as i32))
 }
 
 fn lists(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<i32>)> {
@@ -175,7 +178,7 @@ pub unsafe fn dist_graph_create_adjacent(
     destinations: Integers,
     destweights: Integers,
     info: Handle,
-    _reorder: bool,
+    reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Dist_graph_create_adjacent")?;
     info::pairs(info)?;
@@ -186,14 +189,25 @@ pub unsafe fn dist_graph_create_adjacent(
     check_ranks(&destinations, parent.group.size(), "destinations")?;
     let source_weights = weights(sourceweights, inward, "sourceweights")?;
     let destination_weights = weights(destweights, outward, "destweights")?;
-    let weighted = source_weights.is_some() && destination_weights.is_some();
-    with_topology(&parent, parent.group.size(), |_| Topology::Distributed {
+    let mine = Lists {
+        weighted: source_weights.is_some() && destination_weights.is_some(),
         sources,
         source_weights: source_weights.unwrap_or_default(),
         destinations,
         destination_weights: destination_weights.unwrap_or_default(),
-        weighted,
-    })
+    };
+    let size = parent.group.size();
+    let distances = if reorder { reorder::distances(&parent)? } else { None };
+    if distances.is_none() {
+        return with_topology(&parent, size, &Order::default(), |_| mine.topology());
+    }
+    // The process that takes a rank needs the lists that the rank's process in the parent has given.
+    let mut all = Vec::new();
+    for words in internal::gather_lists(&parent, &mine.words())? {
+        all.push(Lists::read(&words));
+    }
+    let order = reorder::order(&parent, distances.as_ref(), size, || reorder::adjacent(&all))?;
+    with_topology(&parent, size, &order, |rank| all.swap_remove(rank).topology())
 }
 
 /// One edge as it travels to both of its ends.
@@ -242,42 +256,34 @@ pub unsafe fn dist_graph_create(
     destinations: Integers,
     weights: Integers,
     info: Handle,
-    _reorder: bool,
+    reorder: bool,
 ) -> Result<Handle> {
     let parent = intracomm(comm_old, "MPI_Dist_graph_create")?;
     info::pairs(info)?;
     let (edges, weighted) = given_edges(parent.group.size(), n, sources, degrees, destinations, weights)?;
     let all = everybodys_edges(&parent, &edges)?;
-    let me = parent.rank as i32;
-    let inward: Vec<&Edge> = all.iter().filter(|edge| edge.to == me).collect();
-    let outward: Vec<&Edge> = all.iter().filter(|edge| edge.from == me).collect();
-    with_topology(&parent, parent.group.size(), |_| Topology::Distributed {
-        sources: inward.iter().map(|edge| edge.from).collect(),
-        source_weights: inward.iter().map(|edge| edge.weight).collect(),
-        destinations: outward.iter().map(|edge| edge.to).collect(),
-        destination_weights: outward.iter().map(|edge| edge.weight).collect(),
-        weighted,
+    let size = parent.group.size();
+    let triples = || all.iter().map(|edge| (edge.from, edge.to, edge.weight));
+    let order = reorder::order_if(reorder, &parent, size, || reorder::weighted(size, triples()))?;
+    with_topology(&parent, size, &order, |rank| {
+        let inward: Vec<&Edge> = all.iter().filter(|edge| edge.to == rank as i32).collect();
+        let outward: Vec<&Edge> = all.iter().filter(|edge| edge.from == rank as i32).collect();
+        Topology::Distributed {
+            sources: inward.iter().map(|edge| edge.from).collect(),
+            source_weights: inward.iter().map(|edge| edge.weight).collect(),
+            destinations: outward.iter().map(|edge| edge.to).collect(),
+            destination_weights: outward.iter().map(|edge| edge.weight).collect(),
+            weighted,
+        }
     })
 }
 
-/// Gathers the edge lists, padded to the longest, from everybody.
-fn everybodys_edges(parent: &Arc<Comm>, mine: &[Edge]) -> Result<Vec<Edge>> {
-    let (team, sequence) = internal::team_of(parent);
-    let lengths = internal::gather_everywhere(&team, sequence, &[mine.len() as u64])?;
-    let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
-    let mut words = vec![0u64; 2 * longest];
-    for (place, edge) in words.chunks_mut(2).zip(mine) {
-        place[0] = u64::from(edge.from as u32) << 32 | u64::from(edge.to as u32);
-        place[1] = u64::from(edge.weight as u32);
-    }
-    if longest == 0 {
-        return Ok(Vec::new());
-    }
-    let (team, sequence) = internal::team_of(parent);
-    let all = internal::gather_everywhere(&team, sequence, &words)?;
+/// Gathers the edge lists of everybody.
+fn everybodys_edges(parent: &Comm, mine: &[Edge]) -> Result<Vec<Edge>> {
+    let words = |edge: &Edge| [u64::from(edge.from as u32) << 32 | u64::from(edge.to as u32), edge.weight as u64];
+    let lists = internal::gather_lists(parent, &mine.iter().flat_map(words).collect::<Vec<u64>>())?;
     let edge = |words: &[u64]| Edge { from: (words[0] >> 32) as i32, to: words[0] as i32, weight: words[1] as i32 };
-    let lists = all.chunks(2 * longest).zip(lengths);
-    Ok(lists.flat_map(|(list, length)| list.chunks(2).take(length as usize).map(edge).collect::<Vec<_>>()).collect())
+    Ok(lists.iter().flat_map(|list| list.chunks(2)).map(edge).collect())
 }
 
 fn distributed(comm: Handle) -> Result<Arc<Topology>> {

@@ -1,0 +1,190 @@
+//! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): which process takes which rank of a communicator with a topology.
+//!
+//! All processes tell each other where they run. Where nothing is gained by moving, because they are not bound or all equally far
+//! apart, everybody sees that and ranks stay. Else the parent's rank 0 maps the graph (`mapping`) and says who goes
+//! where, so that all have the same answer whatever they know.
+
+use std::sync::Arc;
+
+use towpath_machine::cores;
+use towpath_machine::levels::{Distances, Place};
+
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::internal;
+use crate::mapping::{self, Graph};
+use crate::topology::{Topology, coordinates, shifted};
+use crate::world;
+
+/// Which process of the parent takes each rank of the new communicator; empty: each keeps its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order(Vec<usize>);
+
+impl Order {
+    /// The parent's rank of the process that takes `rank`.
+    pub(super) fn process(&self, rank: usize) -> usize {
+        self.0.get(rank).copied().unwrap_or(rank)
+    }
+
+    /// The rank among `size` that a process of the parent takes.
+    pub(super) fn rank(&self, process: usize, size: usize) -> Option<usize> {
+        (0..size).find(|&rank| self.process(rank) == process)
+    }
+}
+
+/// How far the processes of a communicator are apart; `None` where that makes no difference. Collective.
+pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
+    let (team, sequence) = internal::team_of(parent);
+    let all = internal::gather_everywhere(&team, sequence, &own_place()?.words())?;
+    let distances = Distances::among(&Place::read(&all));
+    Ok(Some(distances).filter(Distances::differ))
+}
+
+/// Where this process runs, as the machine that the setting describes says, else the kernel.
+fn own_place() -> Result<Place> {
+    let world = world::world()?;
+    let host = world::host_of_mine()?;
+    Ok(match &world.machine {
+        Some(machine) => machine.place(host, world.job.local_rank as usize),
+        None => Place::of_mask(host, &cores::affinity()),
+    })
+}
+
+/// The order that rank 0 finds for a graph; `graph` is asked there only. Collective.
+pub(super) fn order(
+    parent: &Comm,
+    distances: Option<&Distances>,
+    nodes: usize,
+    graph: impl FnOnce() -> Graph,
+) -> Result<Order> {
+    let Some(distances) = distances else { return Ok(Order::default()) };
+    let mut processes = vec![0u64; nodes];
+    if parent.rank == 0 {
+        let found = mapping::map(&graph(), distances).places;
+        processes.iter_mut().zip(found).for_each(|(word, process)| *word = process as u64);
+    }
+    if nodes > 0 {
+        let (team, sequence) = internal::team_of(parent);
+        internal::broadcast(&team, sequence, 0, &mut processes)?;
+    }
+    Ok(Order(processes.into_iter().map(|process| process as usize).collect()))
+}
+
+/// As [`distances`] and [`order`] where the graph is known everywhere.
+pub(super) fn order_if(
+    reorder: bool,
+    parent: &Arc<Comm>,
+    nodes: usize,
+    graph: impl FnOnce() -> Graph,
+) -> Result<Order> {
+    let distances = if reorder { distances(parent)? } else { None };
+    order(parent, distances.as_ref(), nodes, graph)
+}
+
+/// The graph of a grid, with an order for each dimension.
+pub(crate) fn grid(dims: &[i32], periodic: &[bool]) -> Graph {
+    let nodes = dims.iter().map(|&dim| dim as usize).product();
+    let next = |node: usize| (0..dims.len()).filter_map(move |i| shifted(dims, periodic, node, i, 1));
+    let edges = (0..nodes).flat_map(|node| next(node).map(move |other| (node, other, 1)));
+    let graph = Graph::new(nodes, edges);
+    (1..dims.len())
+        .fold(graph, |graph, i| graph.with_order((0..nodes).map(|node| coordinates(dims, node)[i] as u32).collect()))
+}
+
+/// The graph of MPI_Graph_create.
+pub(crate) fn listed(index: &[i32], edges: &[i32]) -> Graph {
+    let begin = |node: usize| if node == 0 { 0 } else { index[node - 1] as usize };
+    let of_node = |node: usize| edges[begin(node)..index[node] as usize].iter().map(move |&to| (node, to as usize, 1));
+    Graph::new(index.len(), (0..index.len()).flat_map(of_node))
+}
+
+/// The graph of directed edges with weights; those from or to MPI_PROC_NULL lead nowhere.
+pub(super) fn weighted(nodes: usize, edges: impl Iterator<Item = (i32, i32, i32)>) -> Graph {
+    let known = |(from, to, weight): (i32, i32, i32)| {
+        Some((usize::try_from(from).ok()?, usize::try_from(to).ok()?, u64::try_from(weight).ok()?))
+    };
+    Graph::new(nodes, edges.filter_map(known))
+}
+
+/// The graph of MPI_Dist_graph_create_adjacent. An edge counts at both its ends: who names it only at one has half of it.
+pub(super) fn adjacent(all: &[Lists]) -> Graph {
+    let of_node = |(node, lists): (usize, &'_ Lists)| {
+        let inward = lists.sources.iter().enumerate().map(|(i, &other)| (other, lists.source_weights.get(i)));
+        let outward =
+            lists.destinations.iter().enumerate().map(|(i, &other)| (other, lists.destination_weights.get(i)));
+        let edge = |(other, weight): (i32, Option<&i32>)| (node as i32, other, weight.copied().unwrap_or(1));
+        inward.chain(outward).map(edge).collect::<Vec<_>>()
+    };
+    weighted(all.len(), all.iter().enumerate().flat_map(of_node))
+}
+
+/// What a process gives to MPI_Dist_graph_create_adjacent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lists {
+    pub(super) sources: Vec<i32>,
+    pub(super) source_weights: Vec<i32>,
+    pub(super) destinations: Vec<i32>,
+    pub(super) destination_weights: Vec<i32>,
+    pub(super) weighted: bool,
+}
+
+impl Lists {
+    /// The lists on their way: four lengths and the flag, then the values.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let lists = [&self.sources, &self.source_weights, &self.destinations, &self.destination_weights];
+        let lengths = lists.iter().map(|list| list.len() as u64).chain([u64::from(self.weighted)]);
+        lengths.chain(lists.iter().flat_map(|list| list.iter().map(|&value| value as u64))).collect()
+    }
+
+    /// Lists that have come as words.
+    pub(super) fn read(words: &[u64]) -> Lists {
+        let (lengths, mut rest) = words.split_at(5);
+        let mut next = |length: u64| {
+            let (list, behind) = rest.split_at(length as usize);
+            rest = behind;
+            list.iter().map(|&word| word as i32).collect()
+        };
+        Lists {
+            sources: next(lengths[0]),
+            source_weights: next(lengths[1]),
+            destinations: next(lengths[2]),
+            destination_weights: next(lengths[3]),
+            weighted: lengths[4] != 0,
+        }
+    }
+
+    /// The topology of a process with these lists.
+    pub(super) fn topology(self) -> Topology {
+        let Lists { sources, source_weights, destinations, destination_weights, weighted } = self;
+        Topology::Distributed { sources, source_weights, destinations, destination_weights, weighted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_travel_as_words() {
+        for weighted in [false, true] {
+            let weights = |list: &[i32]| if weighted { list.to_vec() } else { Vec::new() };
+            let lists = Lists {
+                sources: vec![3, crate::constants::PROC_NULL],
+                source_weights: weights(&[i32::MAX, 0]),
+                destinations: vec![0],
+                destination_weights: weights(&[7]),
+                weighted,
+            };
+            assert_eq!(Lists::read(&lists.words()), lists);
+        }
+        assert_eq!(Lists::read(&Lists::default().words()), Lists::default());
+    }
+
+    #[test]
+    fn an_order_says_who_takes_which_rank() {
+        let order = Order(vec![2, 0, 1]);
+        assert_eq!([0, 1, 2].map(|rank| order.process(rank)), [2, 0, 1]);
+        assert_eq!([0, 1, 2, 3].map(|process| order.rank(process, 3)), [Some(1), Some(2), Some(0), None]);
+        assert_eq!([0, 3].map(|process| Order::default().rank(process, 3)), [Some(0), None]);
+    }
+}
