@@ -127,7 +127,7 @@ mod tests {
         let graph = Topology::Graph { index: vec![2, 3, 4, 6], edges: vec![1, 3, 0, 3, 0, 2] };
         assert_eq!(graph.neighbours(0).1, [1, 3]);
         assert_eq!(graph.neighbours(3).0, [0, 2]);
-        assert_eq!(graph.senders(3), [(0, 1), (1, 1)]);
+        assert_eq!(graph.senders(3), [(0, 1), (2, 1)]);
         assert_eq!(graph.senders(2), [(3, 1)]);
     }
 
