@@ -32,8 +32,8 @@ import environments  # noqa: E402
 OUT = environments.BUILD / "bench"
 PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle"]
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"]
-MORE_IS_BETTER = {"bandwidth", "rate"}
-UNITS = {"bandwidth": "MB/s", "rate": "1/s", "memory": "kB per rank", "start": "ms", "idle-load": "% of a core"}
+MORE_IS_BETTER = {"bandwidth", "rate", "overlap"}
+UNITS = {"bandwidth": "MB/s", "rate": "1/s", "overlap": "% hidden", "memory": "kB per rank", "start": "ms", "idle-load": "% of a core"}
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -79,6 +79,9 @@ def libraries(names):
 def groups(crowd):
     largest = str(4 << 20)
     found = [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("latency", "bandwidth", "rate")]
+    buffers = ("fresh", "unaligned", "const", "owned")
+    found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", largest], 2) for which in buffers for kind in ("latency", "bandwidth")]
+    found += [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("overlap", "overlap-owned")]
     found.append(Group("idle", "idle", ["5"], 2))
     for ranks in (2, 8, crowd):
         budget = "0.1" if ranks <= CORES else "0.05"
@@ -162,9 +165,16 @@ def read(path):
     return figures, lines, date
 
 
+def measure_of(name):
+    """The measure of a row: what stands before the kind of buffers."""
+    head = name.split("-")[0]
+    return head if head in UNITS or head == "latency" else name
+
+
 def ratio(name, by_library):
     """Median over the rounds of "times slower than the best peer of this round", and the name of the best peer overall."""
     own = by_library.get("towpath", {})
+    name = measure_of(name)
     better = max if name in MORE_IS_BETTER else min
     peers = {library: rounds for library, rounds in by_library.items() if library != "towpath" and rounds}
     ratios = []
@@ -189,7 +199,7 @@ def tables(path):
         value, best = ratio(name, by_library)
         shown = f"{value:.2f}" if value is not None else "-"
         line = statistics.median(lines[(ranks, name, size)])
-        text.append(f"| {ranks} | {name} | {size} | {UNITS.get(name, 'us')} | " + " | ".join(cells) + f" | {best} | {shown} | {line:.0f} |")
+        text.append(f"| {ranks} | {name} | {size} | {UNITS.get(measure_of(name), 'us')} | " + " | ".join(cells) + f" | {best} | {shown} | {line:.0f} |")
     return "\n".join(text) + "\n"
 
 
