@@ -13,6 +13,7 @@ mod copy;
 pub mod error;
 pub mod loopback;
 mod regions;
+mod routine;
 pub mod shm;
 pub mod wires;
 pub mod wrap;

@@ -20,7 +20,7 @@ pub const OUT_WINDOWS: usize = 4;
 /// Bulk windows that a rank lends to its senders.
 pub const IN_WINDOWS: usize = 4;
 /// Bytes of a bulk window.
-pub const WINDOW_BYTES: usize = 256 * 1024;
+pub const WINDOW_BYTES: usize = 512 * 1024;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
 /// Largest message that every ring which can hold it takes: beyond it, windows are as fast.

@@ -12,6 +12,7 @@ use super::layout::{IN_WINDOWS, OUT_WINDOWS};
 use super::push::Advance;
 use super::segment::Segment;
 use super::window::{Shape, Window, WindowId};
+use crate::routine::Routines;
 
 /// A message on its way out of a window.
 struct Pull {
@@ -24,13 +25,13 @@ struct Pull {
 
 impl Pull {
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment) -> Advance {
+    fn step(&mut self, segment: &Segment, routines: &mut Routines) -> Advance {
         let mut advance = Advance::Nothing;
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
             let place = self.window.chunk(segment, self.drained);
             // SAFETY: the chunk is ours until counted, and `pull` promised that the target lives.
-            match unsafe { self.target.drain(place, length) } {
+            match unsafe { drain(&mut self.target, place, length, routines) } {
                 Step::Done(_) => {}
                 Step::Pending => return advance,
             }
@@ -43,6 +44,25 @@ impl Pull {
         }
         advance
     }
+}
+
+/// As [`Target::drain`], with the routine that suits the chunk.
+///
+/// # Safety
+/// As there.
+unsafe fn drain(target: &mut Target, place: *const u8, length: usize, routines: &mut Routines) -> Step {
+    let Target::Bytes { pointer, length: room } = target else {
+        // SAFETY: handed through.
+        return unsafe { target.drain(place, length) };
+    };
+    let step = length.min(*room);
+    // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
+    unsafe {
+        routines.copy(place, *pointer, step);
+        *pointer = pointer.add(step);
+    }
+    *room -= step;
+    Step::Done(length)
 }
 
 /// A pull that waits for a window.
@@ -84,6 +104,7 @@ pub(crate) struct Pulls {
     provided: [usize; IN_WINDOWS],
     waiting: VecDeque<Wanted>,
     running: Vec<Pull>,
+    routines: Routines,
 }
 
 impl Pulls {
@@ -94,6 +115,7 @@ impl Pulls {
             provided: [0; IN_WINDOWS],
             waiting: VecDeque::new(),
             running: Vec::new(),
+            routines: Routines::new(),
         }
     }
 
@@ -149,7 +171,7 @@ impl Pulls {
     /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far, and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
-        let (from, token, advance) = (pull.from, pull.token, pull.step(segment));
+        let (from, token, advance) = (pull.from, pull.token, pull.step(segment, &mut self.routines));
         if advance == Advance::Done {
             self.end(index);
         }
