@@ -115,7 +115,7 @@ fn real_wires() {
         Settings { hot_sends: 1, ring_bytes: 16 * 1024, ring_lines: 2, arena_bytes: RING_AREA, windows: true },
         Settings { hot_sends: 100, ring_bytes: 256 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
     ];
-    for (seed, settings) in (50..).zip(kinds) {
+    for (seed, settings) in (60..).zip(kinds) {
         run_on_wires(3, seed, settings, ROOMY);
         run_on_wires(3, seed, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
     }
