@@ -30,10 +30,11 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 import environments  # noqa: E402
 
 OUT = environments.BUILD / "bench"
-PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle"]
+PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology"]
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"]
 MORE_IS_BETTER = {"bandwidth", "rate", "overlap"}
-UNITS = {"bandwidth": "MB/s", "rate": "1/s", "overlap": "% hidden", "memory": "kB per rank", "start": "ms", "idle-load": "% of a core"}
+UNITS = {"bandwidth": "MB/s", "rate": "1/s", "overlap": "% hidden", "memory": "kB per rank", "halo-memory": "kB per rank",
+         "halo-shared": "kB per rank", "start": "ms", "idle-load": "% of a core"}
 CORES = len(os.sched_getaffinity(0))
 
 
@@ -58,6 +59,9 @@ class Group:
     arguments: list
     ranks: int
     limit: float = 120
+    settings: dict = field(default_factory=dict)
+    own: bool = False  # compares ways of Towpath with each other
+    rounds: int = 99  # at most
 
 
 def libraries(names):
@@ -88,6 +92,22 @@ def groups(crowd):
         found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
         found.append(Group(f"start-{ranks}", "start", [], ranks))
         found.append(Group(f"memory-{ranks}", "memory", [], ranks))
+    found += channel_groups(crowd)
+    return found
+
+
+def channel_groups(crowd):
+    """What the shared-memory channel promises: crowds, company, memory, start of many ranks, first messages, declared topologies."""
+    found = [Group(f"crowd-{kind}", "crowd", [kind, size, "0.3"], crowd) for kind, size in (("ring", 1024), ("halo", 1024), ("pair", 8))]
+    found.append(Group("busy-8", "busy", ["0.5"], 8))
+    for ranks in (crowd, 256):
+        found.append(Group(f"halo-memory-{ranks}", "memory", ["halo"], ranks, rounds=3))
+    found.append(Group("start-256", "start", [], 256, rounds=3))
+    for size in (4096, 8192, 16384):
+        found += [Group(f"first-{kind}-{size}", "first", [kind, size], 2) for kind in ("declared", "strangers")]
+    fixed = {"TOWPATH_ARENA_BYTES": "131072", "TOWPATH_HOT_SENDS": "0"}
+    for kind in ("declared", "undeclared", "changing"):
+        found.append(Group(f"topology-{kind}", "topology", [kind, 16384, 8, 2000], crowd, 300, fixed, own=True))
     return found
 
 
@@ -113,7 +133,7 @@ def measure(library, group):
     """One run: a list of (name, bytes, value). An empty list when the run failed or took too long."""
     binary = OUT / "programs" / library.name / group.program
     command = [library.prefix / "bin" / "mpiexec", *library.options, "-n", group.ranks, binary, *group.arguments]
-    environment = environments.clean_environment(**library.settings)
+    environment = environments.clean_environment(**library.settings, **group.settings)
     started = time.monotonic()
     try:
         result = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, timeout=group.limit,
@@ -142,14 +162,15 @@ def measure_all(options, chosen):
             if options.only not in group.name:
                 continue
             taking_part = [library for library in chosen if group.ranks > CORES or not library.crowded_only]
+            taking_part = [library for library in taking_part if library.name == "towpath" or not group.own]
             started = time.monotonic()
-            for number in range(options.rounds):
+            for number in range(min(options.rounds, group.rounds)):
                 line = line_nanoseconds()
                 for library in taking_part:
                     for name, size, value in measure(library, group):
                         writer.writerow([date, number, line, library.name, group.ranks, name, size, value])
                 file.flush()
-            print(f"{group.name}: {options.rounds} rounds in {time.monotonic() - started:.0f} s", flush=True)
+            print(f"{group.name}: {number + 1} rounds in {time.monotonic() - started:.0f} s", flush=True)
     return path
 
 

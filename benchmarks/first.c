@@ -1,0 +1,64 @@
+/*
+ * The first message of two ranks: prints "first-KIND BYTES microseconds", half of the very first round trip, and "steady-KIND BYTES
+ * microseconds", the median of later ones.
+ *
+ *     first declared|strangers BYTES
+ *
+ * declared: the two are neighbours in a grid that the program has declared. A pair has one first message only, so the harness starts this
+ * program once for each figure.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LATER = 1000 };
+
+static int ascending(const void *first, const void *second)
+{
+    double a = *(const double *)first, b = *(const double *)second;
+    return (a > b) - (a < b);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, dims[1], periods[1] = {0};
+    double times[LATER];
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *kind = argc > 1 ? argv[1] : "declared";
+    int bytes = argc > 2 ? atoi(argv[2]) : 4096;
+    char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);
+    memset(out, 1, (size_t)bytes);
+    memset(in, 2, (size_t)bytes);
+    dims[0] = size;
+    if (!strcmp(kind, "declared"))
+        MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm);
+    MPI_Comm_rank(comm, &rank);
+    double started = MPI_Wtime();
+    while (MPI_Wtime() - started < 0.01)
+        ;
+    MPI_Barrier(comm);
+    /* The one that answers shall be there before the first message comes, and still be polling for it. */
+    started = MPI_Wtime();
+    while (rank == 0 && MPI_Wtime() - started < 0.00001)
+        ;
+    for (int i = 0; i < LATER && rank < 2; i++) {
+        double begin = MPI_Wtime();
+        if (rank == 0)
+            MPI_Send(out, bytes, MPI_BYTE, 1, 1, comm);
+        MPI_Recv(in, bytes, MPI_BYTE, 1 - rank, 1, comm, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(out, bytes, MPI_BYTE, 0, 1, comm);
+        times[i] = (MPI_Wtime() - begin) * 0.5e6;
+    }
+    if (rank == 0) {
+        double first = times[0];
+        qsort(times + 1, LATER - 1, sizeof *times, ascending);
+        printf("first-%s %d %.6g\n", kind, bytes, first);
+        printf("steady-%s %d %.6g\n", kind, bytes, times[1 + LATER / 2]);
+    }
+    MPI_Finalize();
+    return 0;
+}
