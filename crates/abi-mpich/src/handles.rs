@@ -120,7 +120,8 @@ fn any_out(handle: Handle, kind: Kind) -> c_int {
 /// The array has more than `index` elements.
 pub(crate) unsafe fn read(array: *const c_void, index: usize, kind: Kind) -> Handle {
     // SAFETY: promised by the caller.
-    any_in(unsafe { *array.cast::<c_int>().add(index) }, kind)
+    let value = unsafe { *array.cast::<c_int>().add(index) };
+    if value as u32 >= CREATED { Handle(value as u32) } else { any_in(value, kind) }
 }
 
 /// Writes element `index` of an array of handles.

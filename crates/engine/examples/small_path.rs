@@ -32,7 +32,7 @@ fn engines() -> [Engine<Wires>; 2] {
 #[inline(never)]
 fn send_now(engine: &mut Engine<Wires>, to: PeerIndex, value: &u64) -> bool {
     // SAFETY: eight bytes of a local.
-    unsafe { engine.try_send_now(to, CONTEXT, 1, 0, std::ptr::from_ref(value).cast(), 8) }
+    unsafe { engine.try_send_now(to, CONTEXT, 1, 0, std::ptr::from_ref(value).cast(), 8).is_some() }
 }
 
 #[inline(never)]

@@ -9,9 +9,10 @@ use towpath_transport::Wire;
 
 use crate::Engine;
 use crate::arrivals::{Action, State};
+use crate::eager::Sent;
 use crate::peers::Waiting;
 use crate::protocol;
-use crate::requests::{RequestId, UNNUMBERED, Work};
+use crate::requests::{Completion, RequestId, UNNUMBERED, Work};
 use crate::unexpected::Body;
 
 impl<W: Wire> Engine<W> {
@@ -28,16 +29,23 @@ impl<W: Wire> Engine<W> {
                 self.state.requests.complete(index);
             }
             Work::Queued { .. } | Work::Published { .. } => self.cancel_queued(index, to),
-            Work::Announced { .. } | Work::Unacknowledged => self.call_back(index, to),
+            Work::Announced { .. } | Work::Unacknowledged => self.ask_back(index, to),
             Work::None if slot.complete && slot.sequence != UNNUMBERED && !self.state.peers.is_lost(to) => {
                 let slot = self.state.requests.slot(index);
                 slot.complete = false;
                 slot.work = Work::Cancelling;
                 self.state.under_way += 1;
-                self.call_back(index, to);
+                self.ask_back(index, to);
             }
             Work::None | Work::Pulling | Work::Cancelling => {}
         }
+    }
+
+    /// Asks for a message back that needed no request. The request that this makes says whether it came.
+    pub fn call_back(&mut self, sent: Sent) -> RequestId {
+        let request = self.request_of(&sent, Completion::of(sent.to, 0, 0, 0));
+        self.cancel(request);
+        request
     }
 
     fn cancel_queued(&mut self, index: u32, to: PeerIndex) {
@@ -56,7 +64,7 @@ impl<W: Wire> Engine<W> {
     }
 
     /// Asks the receiver, once. A message to this process is here already, unless the wire still has it.
-    fn call_back(&mut self, index: u32, to: PeerIndex) {
+    fn ask_back(&mut self, index: u32, to: PeerIndex) {
         let slot = self.state.requests.slot(index);
         let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);
         if number == UNNUMBERED {

@@ -47,6 +47,14 @@ unsafe fn fill_all(source: &mut Source, into: *mut u8, length: usize) {
     }
 }
 
+/// A message that went out at once and needs no request: by this it can still be called back ([`Engine::call_back`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    pub(crate) to: PeerIndex,
+    /// Number of the message in its pair.
+    pub(crate) number: u64,
+}
+
 impl<W: Wire> Engine<W> {
     /// Sends a contiguous message completely, if that is possible at once: it is small enough to be eager, credit is
     /// there, nothing waits before it and the wire has room. True when done: no request, no allocation; `pointer` may be used again.
@@ -63,12 +71,12 @@ impl<W: Wire> Engine<W> {
         rank: u32,
         pointer: *const u8,
         length: usize,
-    ) -> bool {
+    ) -> Option<Sent> {
         let Engine { wire, state } = self;
         let peer = state.peers.at(to);
         let charge = length.saturating_add(MESSAGE_OVERHEAD);
         if peer.blocked || peer.credit < charge {
-            return false;
+            return None;
         }
         let header = protocol::envelope(protocol::EAGER, context, tag, rank);
         let sent = if length <= SHORT_BYTES {
@@ -78,13 +86,14 @@ impl<W: Wire> Engine<W> {
             // SAFETY: the wire lends `length` bytes; the caller vouches for `pointer`.
             wire.copied(to, &header, length, |slot| unsafe { ptr::copy_nonoverlapping(pointer, slot, length) })
         } else {
-            return false;
+            return None;
         };
-        if sent.is_ok() {
-            peer.credit -= charge;
-            peer.sent += 1;
+        if sent.is_err() {
+            return None;
         }
-        sent.is_ok()
+        peer.credit -= charge;
+        peer.sent += 1;
+        Some(Sent { to, number: peer.sent - 1 })
     }
 
     /// Starts a send of `source` with the envelope (context, tag, my `rank` in the communicator).
@@ -105,14 +114,9 @@ impl<W: Wire> Engine<W> {
         if let Source::Bytes { pointer, .. } = source
             && mode != Mode::Synchronous
             // SAFETY: promised by the caller.
-            && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }
+            && let Some(sent) = unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }
         {
-            let number = self.state.peers.at(to).sent - 1;
-            let index = self.state.requests.add(completion, Work::None);
-            let slot = self.state.requests.slot(index);
-            slot.complete = true;
-            slot.sequence = number;
-            return self.state.requests.id(index);
+            return self.request_of(&sent, completion);
         }
         let index = self.state.requests.add(completion, Work::Queued { source, context, mode });
         let id = self.state.requests.id(index);
@@ -125,6 +129,15 @@ impl<W: Wire> Engine<W> {
             self.state.peers.wait(to, Waiting::Send(index));
         }
         id
+    }
+
+    /// A complete request for a message that is out already.
+    pub(crate) fn request_of(&mut self, sent: &Sent, completion: Completion) -> RequestId {
+        let index = self.state.requests.add(completion, Work::None);
+        let slot = self.state.requests.slot(index);
+        slot.complete = true;
+        slot.sequence = sent.number;
+        self.state.requests.id(index)
     }
 
     /// Brings the send at `index` onto the wire, by the protocol that fits now.

@@ -34,7 +34,7 @@ use towpath_base::config;
 use towpath_transport::Wire;
 
 pub use direct::Soon;
-pub use eager::Mode;
+pub use eager::{Mode, Sent};
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, RequestId};
 

@@ -75,7 +75,7 @@ impl<W: Wire> Messages for Engine<W> {
         let rank = rank as u32;
         if let Source::Bytes { pointer, length } = source
             // SAFETY: promised by the caller.
-            && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }
+            && unsafe { self.try_send_now(to, context, tag, rank, pointer, length) }.is_some()
         {
             return Ticket(DONE | length as u64);
         }

@@ -17,6 +17,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::Target;
 use towpath_engine::{Completion, Mode, RequestId, Soon};
 
 use crate::comm::Comm;
@@ -157,7 +158,7 @@ unsafe fn send_as(
         // SAFETY: the program lends `count` elements at `buffer`.
         let sent = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) };
         drop(state);
-        if sent {
+        if sent.is_some() {
             lane.nudge();
             return Ok(());
         }
@@ -306,8 +307,21 @@ unsafe fn isend_as(
     let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
+    if mode != Mode::Synchronous
+        && let Some((pointer, length)) = kind.bytes(buffer, count)
+    {
+        let mut state = lane.hold();
+        let (context, rank) = (comm.context(), comm.rank as u32);
+        // SAFETY: the program lends `count` elements at `buffer`.
+        if let Some(sent) = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) } {
+            // A request even for a message that is out already: an unmatched send can still be cancelled.
+            let request = state.requests.add(Work::Sent(sent), comm.handle(), None);
+            drop(state);
+            lane.nudge();
+            return request;
+        }
+    }
     let request = lane.with(|state| {
-        // A request even for a message that is out already: an unmatched send can still be cancelled.
         let source = crate::datatypes::source(&kind.datatype, buffer, count);
         // SAFETY: as above, until the request is complete.
         let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) };
@@ -381,13 +395,16 @@ pub unsafe fn irecv(
     if nobody {
         return Ok(COMPLETE_RECEIVE);
     }
-    let target = crate::datatypes::target(&kind.datatype, buf, count);
     let lane = world::lane()?;
-    let request = lane.with(|state| {
-        // SAFETY: the program lends `count` elements at `buf` until the request is complete.
-        let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
-        state.requests.add(Work::Receive(id), comm.handle(), None)
-    });
+    let target = match kind.bytes(buf, count) {
+        Some((pointer, length)) => Target::Bytes { pointer: pointer.cast_mut(), length },
+        None => crate::datatypes::target(&kind.datatype, buf, count),
+    };
+    let mut state = lane.hold();
+    // SAFETY: the program lends `count` elements at `buf` until the request is complete.
+    let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
+    let request = state.requests.add(Work::Receive(id), comm.handle(), None);
+    drop(state);
     lane.nudge();
     request
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use towpath_engine::{Completion, RequestId};
+use towpath_engine::{Completion, RequestId, Sent};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
@@ -30,6 +30,8 @@ pub(crate) const FROM_NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG,
 pub enum Work {
     /// A message sent.
     Send(RequestId),
+    /// A message that went out when it was sent.
+    Sent(Sent),
     /// A message received.
     Receive(RequestId),
     /// A send and a receive in one request (MPI_Isendrecv); without the latter the status is that of a receive from
@@ -94,60 +96,81 @@ fn status_of(completion: &Completion) -> Status {
     }
 }
 
+#[inline]
 pub(crate) fn failure_of(completion: &Completion) -> Option<Error> {
+    if completion.lost || completion.truncated { Some(failure(completion)) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn failure(completion: &Completion) -> Error {
     if completion.lost {
-        return Some(Error::new(ERR_PROC_ABORTED, "the other process died before the message was through"));
+        return Error::new(ERR_PROC_ABORTED, "the other process died before the message was through");
     }
-    completion.truncated.then(|| {
-        Error::new(
-            ERR_TRUNCATE,
-            format!(
-                "the message from rank {} with tag {} is longer than the receive buffer; {} bytes were kept",
-                completion.source_rank, completion.tag, completion.bytes
-            ),
-        )
-    })
+    let Completion { source_rank, tag, bytes, .. } = completion;
+    let longer = "is longer than the receive buffer";
+    let text = format!("the message from rank {source_rank} with tag {tag} {longer}; {bytes} bytes were kept");
+    Error::new(ERR_TRUNCATE, text)
 }
 
 impl Requests {
     /// Makes a request.
     pub fn add(&mut self, work: Work, comm: Handle, extra: Option<Box<Extra>>) -> Result<Handle> {
-        let entry = |generation| Entry { generation, live: true, comm, work, extra };
-        if let Some(index) = self.vacant.pop() {
-            let index = index as usize;
-            let generation = self.entries[index].generation;
-            self.entries[index] = entry(generation);
-            return Ok(compose(Kind::Request, generation, index));
-        }
+        let Some(index) = self.vacant.pop() else {
+            return self.grow(Entry { generation: 0, live: true, comm, work, extra });
+        };
+        let entry = &mut self.entries[index as usize];
+        entry.live = true;
+        entry.comm = comm;
+        entry.extra = extra;
+        // A vacant entry owns nothing, so nothing is dropped here.
+        std::mem::forget(std::mem::replace(&mut entry.work, work));
+        Ok(compose(Kind::Request, entry.generation, index as usize))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, entry: Entry) -> Result<Handle> {
         if self.entries.len() == MOST {
             fail!(ERR_NO_MEM, "a million requests are active; complete some before starting more");
         }
-        self.entries.push(entry(0));
+        self.entries.push(entry);
         Ok(compose(Kind::Request, 0, self.entries.len() - 1))
     }
 
     fn index(&self, request: Handle) -> Result<usize> {
         match decompose(request, Kind::Request) {
             Some((generation, index))
-                if self.entries.get(index).is_some_and(|entry| entry.live && entry.generation % 64 == generation) =>
+                if self.entries.get(index).is_some_and(|entry| entry.live && entry.generation == generation) =>
             {
                 Ok(index)
             }
-            _ => fail!(
-                ERR_REQUEST,
-                "argument request ({:#x}) is no request: it was never made, or is complete and freed",
-                request.0
-            ),
+            _ => no_request(request),
         }
+    }
+
+    /// Fails when the handle names no request.
+    #[inline]
+    pub fn check(&self, request: Handle) -> Result<()> {
+        if is_trivial(request) { Ok(()) } else { self.index(request).map(|_| ()) }
     }
 
     fn remove(&mut self, index: usize) -> Option<Box<Extra>> {
         let entry = &mut self.entries[index];
-        entry.live = false;
-        entry.generation = (entry.generation + 1) % 63;
         entry.work = Work::Inactive;
+        let extra = entry.extra.take();
+        self.remove_spent(index);
+        extra
+    }
+
+    /// Frees an entry that owns nothing. What it waited for stays in it until it is used again.
+    #[inline(always)]
+    fn remove_spent(&mut self, index: usize) {
+        let entry = &mut self.entries[index];
+        entry.live = false;
+        // One generation is never used: it is that of the handles which need no entry.
+        entry.generation = if entry.generation == 62 { 0 } else { entry.generation + 1 };
         self.vacant.push(index as u32);
-        entry.extra.take()
     }
 
     /// What a request waits for.
@@ -178,6 +201,12 @@ impl Requests {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn no_request<T>(request: Handle) -> Result<T> {
+    fail!(ERR_REQUEST, "argument request ({:#x}) is no request: it was never made, or is complete and freed", request.0)
+}
+
 /// Whether a request names nothing that can be waited for.
 pub(crate) fn is_trivial(request: Handle) -> bool {
     request == REQUEST_NULL || request == COMPLETE || request == COMPLETE_RECEIVE
@@ -197,7 +226,7 @@ impl State {
             Work::Run(id) => self.runs.is_complete(*id),
             Work::Flush(ids) => ids.iter().all(|id| self.engine.is_complete(*id)),
             Work::Generalized(operation) => operation.is_complete(),
-            Work::Done(_) | Work::Inactive => true,
+            Work::Sent(_) | Work::Done(_) | Work::Inactive => true,
         })
     }
 
@@ -207,6 +236,38 @@ impl State {
             return Ok(request == REQUEST_NULL);
         }
         Ok(matches!(self.requests.work(request)?, Work::Inactive))
+    }
+
+    /// Ends the request if it is complete; see [`State::end`].
+    #[inline]
+    pub fn try_end(&mut self, request: &mut Handle) -> Result<Option<Ended>> {
+        if !is_trivial(*request) {
+            let index = self.requests.index(*request)?;
+            let entry = &self.requests.entries[index];
+            // The usual requests, which own nothing.
+            if entry.extra.is_none() {
+                match entry.work {
+                    Work::Sent(_) => {
+                        self.requests.remove_spent(index);
+                        *request = REQUEST_NULL;
+                        return Ok(Some(Ended::With(Status::EMPTY, None)));
+                    }
+                    Work::Receive(id) => {
+                        let Some(completion) = self.engine.take(id) else { return Ok(None) };
+                        let comm = entry.comm;
+                        self.requests.remove_spent(index);
+                        *request = REQUEST_NULL;
+                        let failure = failure_of(&completion).map(|error| error.with_object(comm));
+                        return Ok(Some(Ended::With(status_of(&completion), failure)));
+                    }
+                    _ => {}
+                }
+            }
+            if !self.is_complete(*request)? {
+                return Ok(None);
+            }
+        }
+        self.end(request).map(Some)
     }
 
     /// Takes the result of a complete request: a persistent one becomes inactive, any other is freed and `request` is
@@ -254,7 +315,7 @@ impl State {
             }
             Work::Both(_, None) => FROM_NOBODY,
             Work::Done(status) => *status,
-            Work::Run(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
+            Work::Sent(_) | Work::Run(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
         };
         Ok(Ended::With(status, None))
     }
@@ -286,7 +347,7 @@ impl State {
             Work::Flush(_) => (Status::EMPTY, None),
             Work::Generalized(operation) => return Ended::Ask(operation),
             Work::Done(status) => (status, None),
-            Work::Inactive => (Status::EMPTY, None),
+            Work::Sent(_) | Work::Inactive => (Status::EMPTY, None),
         };
         let failure = failure.map(|error| if comm.0 == 0 { error } else { error.with_object(comm) });
         Ended::With(status, failure)
@@ -303,7 +364,7 @@ impl State {
         }
         let index = self.requests.index(request)?;
         match &self.requests.entries[index].work {
-            Work::Inactive | Work::Done(_) => drop(self.requests.remove(index)),
+            Work::Inactive | Work::Sent(_) | Work::Done(_) => drop(self.requests.remove(index)),
             _ => {
                 // Without its start a persistent request is freed like any other when its operation ends.
                 if let Some(extra) = &mut self.requests.entries[index].extra {

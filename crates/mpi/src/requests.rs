@@ -8,7 +8,7 @@ use crate::error::{Error, Result, fail};
 use crate::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
 use crate::generalized::Generalized;
 use crate::groups::count_of;
-use crate::lane::State;
+use crate::lane::{Lane, State};
 use crate::request_table::{Ended, Work, is_trivial};
 use crate::world;
 
@@ -36,12 +36,9 @@ fn settled(ended: Ended) -> Result<Status> {
 }
 
 /// Ends the request if it is complete.
+#[inline]
 fn try_end(state: &mut State, request: &mut Handle) -> Option<Result<Ended>> {
-    match state.is_complete(*request) {
-        Ok(true) => Some(state.end(request)),
-        Ok(false) => None,
-        Err(error) => Some(Err(error)),
-    }
+    state.try_end(request).transpose()
 }
 
 /// MPI_Wait.
@@ -72,40 +69,81 @@ fn checked(count: i32, requests: HandleArray) -> Result<usize> {
     lane.with(|state| {
         for i in 0..count {
             // SAFETY: the program's array has `count` elements.
-            state.is_complete(unsafe { requests.get(i) })?;
+            state.requests.check(unsafe { requests.get(i) })?;
         }
         Ok(count)
     })
 }
 
-/// Ends all requests of the array, which are complete, and writes their statuses. Errors go to the statuses, and the
-/// call answers MPI_ERR_IN_STATUS.
-fn end_all(count: usize, requests: HandleArray, statuses: StatusArray) -> Result<()> {
-    let lane = world::lane()?;
-    let mut failed: Option<Error> = None;
-    for i in 0..count {
-        // SAFETY: the program's array has `count` elements.
-        let mut request = unsafe { requests.get(i) };
-        let (mut status, failure) = settle(lane.with(|state| state.end(&mut request))?);
-        // SAFETY: as above.
-        unsafe { requests.set(i, request) };
-        if let Some(error) = &failure {
+/// The arrays of a call that ends all of its requests. Errors go to the statuses, and the call answers
+/// MPI_ERR_IN_STATUS.
+struct Ending {
+    requests: HandleArray,
+    statuses: StatusArray,
+    failed: Option<Error>,
+}
+
+impl Ending {
+    /// Writes how request `i` has ended, and what is left of its handle.
+    #[inline]
+    fn record(&mut self, i: usize, request: Handle, mut status: Status, failure: Option<Error>) {
+        // SAFETY: the program's arrays have more than `i` elements.
+        unsafe { self.requests.set(i, request) };
+        if let Some(error) = failure {
             status.error = error.class();
-            if failed.is_none() && !statuses.is_ignored() {
-                // Statuses of requests that ended well must show success once one shows an error.
-                for earlier in 0..i {
-                    // SAFETY: as above.
-                    unsafe { statuses.set_error(earlier, SUCCESS) };
-                }
-            }
+            self.fail(i, error);
         }
         // SAFETY: as above.
-        unsafe { statuses.set(i, &status, failed.is_some() || failure.is_some()) };
-        failed = failed.or(failure);
+        unsafe { self.statuses.set(i, &status, self.failed.is_some()) };
     }
-    match failed {
-        None => Ok(()),
-        Some(error) => Err(in_status(&error)),
+
+    #[cold]
+    fn fail(&mut self, i: usize, error: Error) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.failed = Some(error);
+        // Statuses of requests that ended well must show success once one shows an error.
+        for earlier in 0..i {
+            // SAFETY: as above.
+            unsafe { self.statuses.set_error(earlier, SUCCESS) };
+        }
+    }
+
+    /// Ends requests from `first` on for as long as they are complete; the first that is not.
+    fn advance(&mut self, lane: &Lane, first: usize, count: usize) -> Result<usize> {
+        let mut i = first;
+        while i < count {
+            let mut state = lane.hold();
+            let asked = loop {
+                if i == count {
+                    break None;
+                }
+                // SAFETY: the program's array has `count` elements.
+                let mut request = unsafe { self.requests.get(i) };
+                match state.try_end(&mut request)? {
+                    None => return Ok(i),
+                    Some(Ended::With(status, failure)) => self.record(i, request, status, failure),
+                    Some(Ended::Ask(operation)) => break Some((request, Ended::Ask(operation))),
+                }
+                i += 1;
+            };
+            drop(state);
+            if let Some((request, ended)) = asked {
+                // The program is asked with no lock held.
+                let (status, failure) = settle(ended);
+                self.record(i, request, status, failure);
+                i += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    fn result(self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(error) => Err(in_status(&error)),
+        }
     }
 }
 
@@ -124,14 +162,15 @@ fn in_status(first: &Error) -> Error {
 pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
     let count = checked(count, requests)?;
     let lane = world::lane()?;
-    for i in 0..count {
+    let mut ending = Ending { requests, statuses, failed: None };
+    let mut done = ending.advance(lane, 0, count)?;
+    while done < count {
         // SAFETY: promised by the caller.
-        let request = unsafe { requests.get(i) };
-        if !is_trivial(request) {
-            lane.wait_for(|state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())));
-        }
+        let request = unsafe { requests.get(done) };
+        lane.wait_for(|state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())));
+        done = ending.advance(lane, done, count)?;
     }
-    end_all(count, requests, statuses)
+    ending.result()
 }
 
 /// MPI_Testall.
@@ -151,7 +190,9 @@ pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) 
             return Ok(false);
         }
     }
-    end_all(count, requests, statuses)?;
+    let mut ending = Ending { requests, statuses, failed: None };
+    ending.advance(lane, 0, count)?;
+    ending.result()?;
     Ok(true)
 }
 
@@ -321,6 +362,11 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
             Work::Send(id) | Work::Receive(id) => {
                 let id = *id;
                 state.engine.cancel(id);
+                Ok(None)
+            }
+            Work::Sent(sent) => {
+                let id = state.engine.call_back(*sent);
+                state.requests.set_work(*request, Work::Send(id))?;
                 Ok(None)
             }
             Work::Generalized(operation) => Ok(Some(operation.clone())),

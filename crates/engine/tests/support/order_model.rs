@@ -168,7 +168,7 @@ impl<W: Wire> Model<W> {
         let (on, rank) = (ContextId(context), me as u32 + 500);
         // SAFETY: the account keeps the data until the send is complete.
         let request = unsafe {
-            if kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length) {
+            if kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some() {
                 None
             } else {
                 Some(engine.isend(peer(to), on, tag, rank, source, mode))
