@@ -72,6 +72,48 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "eager bytes one sender may have under way to one receiver before it only announces messages",
     },
     Setting {
+        name: "TOWPATH_CHANNEL",
+        kind: Kind::Text,
+        default: "shared",
+        meaning: "shared: this library's channel; strict: the Single-Chip Cloud Computer's, with a fixed buffer for each rank",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_BUDGET_BYTES",
+        kind: Kind::Number,
+        default: "8192",
+        meaning: "strict channel: bytes of each rank's buffer, in which all others have their sections",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_LINE_BYTES",
+        kind: Kind::Number,
+        default: "32",
+        meaning: "strict channel: bytes of a line, 32 or 64",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_HEADER_LINES",
+        kind: Kind::Number,
+        default: "2",
+        meaning: "strict channel: lines that each rank keeps in a buffer that is divided among neighbours, 2 or 3",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_CORES",
+        kind: Kind::Text,
+        default: "",
+        meaning: "strict channel: core of the chip (0 to 47) of each rank of a host, separated by commas; else rank i has core i",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_LINE_NANOSECONDS",
+        kind: Kind::Number,
+        default: "0",
+        meaning: "strict channel: time that each line moved takes at least",
+    },
+    Setting {
+        name: "TOWPATH_STRICT_HOP_NANOSECONDS",
+        kind: Kind::Number,
+        default: "0",
+        meaning: "strict channel: time that a line takes longer for each hop over the chip's mesh",
+    },
+    Setting {
         name: "TOWPATH_COLLECTIVE",
         kind: Kind::Text,
         default: "",

@@ -6,11 +6,11 @@ mod support;
 use support::order_model::Model;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
-use towpath_engine::testing::{Logged, Manners, Network};
+use towpath_engine::testing::{Logged, Manners, Network, Random};
 use towpath_engine::{Engine, Limits};
 use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
-use towpath_transport::{Segment, Wire, Wires};
+use towpath_transport::{Segment, Wire, Wires, strict};
 
 /// Messages of one run unless the environment says otherwise.
 const MESSAGES: usize = 3000;
@@ -36,13 +36,34 @@ fn run(size: usize, manners: Manners, limits: Limits) {
 
 /// Engines on the real wires: shared memory between `size` mappings in this process, and the loopback.
 fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engine<Logged<Wires>>> {
+    engines_on(size, limits, |segment| Wires::with_settings(segment, settings))
+}
+
+fn engines_on(size: usize, limits: Limits, wires: impl Fn(Segment) -> Wires) -> Vec<Engine<Logged<Wires>>> {
     // A file on a disk would be written back all the time.
     let file = tempfile::tempfile_in("/dev/shm").or_else(|_| tempfile::tempfile()).expect("a temporary file");
-    let engine = |me| {
-        let segment = Segment::map(&file, size, me).expect("room for the segment");
-        Engine::new(Logged::new(Wires::with_settings(segment, settings)), limits, size)
-    };
-    (0..size).map(engine).collect()
+    let segment = |me| Segment::map(&file, size, me).expect("room for the segment");
+    (0..size).map(|me| Engine::new(Logged::new(wires(segment(me))), limits, size)).collect()
+}
+
+/// In the strict mode, with topologies that come and go every now and then.
+fn run_on_strict_wires(size: usize, seed: u64, settings: &strict::Settings, limits: Limits) {
+    let wires = |segment| Wires::strict(segment, settings).expect("settings that make sense");
+    let mut model = Model::new(engines_on(size, limits, wires), seed, OPEN);
+    let mut random = Random(seed);
+    while model.messages < messages() {
+        (0..20).for_each(|_| model.step());
+        let [rank, one, other] = [(); 3].map(|()| random.below(size as u64) as usize);
+        let wires = &mut model.engines[rank].wire_mut().wire;
+        match random.below(3) {
+            0 => wires.undeclare(1),
+            _ => wires.declare(1, &[(PeerIndex(one as u32), 1), (PeerIndex(other as u32), 2)]),
+        }
+    }
+    model.finish();
+    if messages() >= MESSAGES {
+        assert!(model.seen.iter().all(|count| *count > 3), "the run saw too little: {:?}", model.seen);
+    }
 }
 
 fn run_on_wires(size: usize, seed: u64, settings: Settings, limits: Limits) {
@@ -156,6 +177,14 @@ fn real_wires_under_changing_topologies() {
         }
         model.finish();
     }
+}
+
+#[test]
+fn strict_wires() {
+    let usual = strict::Settings::default();
+    let narrow = strict::Settings { budget: 512, header_lines: 3, ..usual.clone() };
+    run_on_strict_wires(3, 80, &usual, ROOMY);
+    run_on_strict_wires(4, 82, &narrow, Limits { eager_bytes: usize::MAX, unexpected_bytes: 10_000 });
 }
 
 #[test]

@@ -10,11 +10,13 @@ use crate::lane::{Lane, State};
 use crate::request_table::Requests;
 use crate::runs::Runs;
 use crate::waiting::Waiting;
+use crate::world::failed_start;
 
 /// The lane of this process.
 pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<Lane> {
     let waiter = Waiter::new(local_ranks, segment.head(), segment.own_control());
     let waiting = Waiting::new(waiter, segment.clone());
-    let engine = Engine::new(Wires::single_host(segment.clone()), Limits::from_settings(), local_ranks);
+    let wires = Wires::chosen(segment.clone()).map_err(failed_start)?;
+    let engine = Engine::new(wires, Limits::from_settings(), local_ranks);
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

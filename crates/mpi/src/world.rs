@@ -355,7 +355,7 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-fn failed_start(what: impl std::fmt::Display) -> Error {
+pub(crate) fn failed_start(what: impl std::fmt::Display) -> Error {
     Error::new(ERR_OTHER, format!("MPI cannot start: {what}"))
 }
 

@@ -25,6 +25,9 @@ pub enum Error {
         /// How many ranks the segment has.
         ranks: usize,
     },
+    /// The strict mode makes no sense as it was asked for.
+    #[error(transparent)]
+    Unfit(#[from] crate::strict::Unfit),
     /// Memory is short.
     #[error(transparent)]
     Shortage(#[from] Shortage),

@@ -15,6 +15,7 @@ pub mod loopback;
 mod regions;
 mod routine;
 pub mod shm;
+pub mod strict;
 pub mod wires;
 pub mod wrap;
 

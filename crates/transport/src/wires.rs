@@ -3,9 +3,11 @@
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
+use crate::error::Error;
 use crate::loopback::Loopback;
 use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
+use crate::strict::{self, Strict};
 use crate::{Header, NoResource, RegionKey, Sink, Wire};
 
 /// How a peer is reached.
@@ -13,6 +15,7 @@ use crate::{Header, NoResource, RegionKey, Sink, Wire};
 enum Route {
     Loopback,
     Shm { rank: u32 },
+    Strict { rank: u32 },
 }
 
 /// All wires of a process.
@@ -20,6 +23,8 @@ pub struct Wires {
     routes: Vec<Route>,
     loopback: Loopback,
     shm: Shm,
+    /// In the strict mode, what leads to the other processes in the place of `shm`.
+    strict: Option<Box<Strict>>,
 }
 
 impl Wires {
@@ -38,7 +43,41 @@ impl Wires {
             routes: peers.iter().map(route).collect(),
             loopback: Loopback::new(PeerIndex(own as u32)),
             shm: Shm::new(segment, peers, settings),
+            strict: None,
         }
+    }
+
+    /// As [`Wires::single_host`], by the strict mode.
+    pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
+        let mut wires = Wires::single_host(segment.clone());
+        let peers = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        wires.strict = Some(Box::new(Strict::new(segment, peers, settings)?));
+        for route in &mut wires.routes {
+            if let Route::Shm { rank } = *route {
+                *route = Route::Strict { rank };
+            }
+        }
+        Ok(wires)
+    }
+
+    /// As [`Wires::single_host`], by the channel that the environment asks for.
+    pub fn chosen(segment: Segment) -> Result<Wires, Error> {
+        match strict::chosen()? {
+            Some(settings) => Wires::strict(segment, &settings),
+            None => Ok(Wires::single_host(segment)),
+        }
+    }
+
+    /// The wire of the strict mode, where it is in use.
+    pub fn strictness(&self) -> Option<&Strict> {
+        self.strict.as_deref()
+    }
+
+    /// # Panics
+    /// Where the strict mode is not in use: then no route leads to it.
+    #[cold]
+    fn strict_wire(&mut self) -> &mut Strict {
+        self.strict.as_mut().expect("a route of the strict mode")
     }
 
     /// The segment that the processes of this host share.
@@ -48,37 +87,52 @@ impl Wires {
 
     /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next progress.
     pub fn mark_lost(&mut self, peer: PeerIndex) {
-        if let Route::Shm { rank } = self.route(peer) {
-            self.shm.mark_lost(rank as usize);
+        match self.route(peer) {
+            Route::Shm { rank } => self.shm.mark_lost(rank as usize),
+            Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
+            Route::Loopback => {}
         }
     }
 
     /// A topology named `key` declares that these peers send to this process, each with a weight: those on this host get
-    /// rings; see [`Shm::declare`].
+    /// larger shares of its memory; see [`Shm::declare`] and [`Strict::declare`].
     pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
         let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
         let near: Vec<(usize, u64)> = near.collect();
-        self.shm.declare(key, &near);
+        match &mut self.strict {
+            Some(strict) => strict.declare(key, &near),
+            None => self.shm.declare(key, &near),
+        }
     }
 
     /// The topology named `key` is gone.
     pub fn undeclare(&mut self, key: u64) {
-        self.shm.undeclare(key);
+        match &mut self.strict {
+            Some(strict) => strict.undeclare(key),
+            None => self.shm.undeclare(key),
+        }
     }
 
-    /// How the own channel in shared memory is laid out; see [`Shm::sections`].
+    /// How the own channel in shared memory is laid out; see [`Shm::sections`] and [`Strict::sections`].
     pub fn sections(&self) -> Vec<Section> {
-        self.shm.sections()
+        match &self.strict {
+            Some(strict) => strict.sections(),
+            None => self.shm.sections(),
+        }
     }
 
     /// True when all that the declared topologies grant is on its way; needs progress until then.
     pub fn has_granted(&self) -> bool {
-        self.shm.has_granted()
+        match &self.strict {
+            Some(strict) => strict.has_granted(),
+            None => self.shm.has_granted(),
+        }
     }
 
-    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host.
+    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host, and in the strict
+    /// mode, which has no memory beside its budget.
     pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
-        let near = team.iter().all(|&peer| self.local_rank(peer).is_some());
+        let near = self.strict.is_none() && team.iter().all(|&peer| self.local_rank(peer).is_some());
         if near { self.shm.make_board(team.len()) } else { None }
     }
 
@@ -94,7 +148,7 @@ impl Wires {
     /// The local rank of a peer on this host.
     fn local_rank(&self, peer: PeerIndex) -> Option<u32> {
         match self.route(peer) {
-            Route::Shm { rank } => Some(rank),
+            Route::Shm { rank } | Route::Strict { rank } => Some(rank),
             Route::Loopback => Some(self.shm.segment().own_rank() as u32),
         }
     }
@@ -122,6 +176,7 @@ impl Wire for Wires {
         unsafe {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.short(rank as usize, header, payload, length),
+                Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
                 Route::Loopback => self.loopback.short(to, header, payload, length),
             }
         }
@@ -131,6 +186,7 @@ impl Wire for Wires {
     fn copied_limit(&self, to: PeerIndex) -> usize {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),
+            Route::Strict { .. } => strict::COPIED_LIMIT,
             Route::Loopback => self.loopback.copied_limit(to),
         }
     }
@@ -145,6 +201,7 @@ impl Wire for Wires {
     ) -> Result<(), NoResource> {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
+            Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
             Route::Loopback => self.loopback.copied(to, header, length, fill),
         }
     }
@@ -154,6 +211,7 @@ impl Wire for Wires {
         unsafe {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
+                Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
                 Route::Loopback => self.loopback.publish(to, token, source),
             }
         }
@@ -162,6 +220,7 @@ impl Wire for Wires {
     fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
         match self.route(to) {
             Route::Shm { .. } => self.shm.withdraw(key),
+            Route::Strict { .. } => self.strict_wire().withdraw(key),
             Route::Loopback => self.loopback.withdraw(to, key),
         }
     }
@@ -171,6 +230,7 @@ impl Wire for Wires {
         unsafe {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
+                Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
                 Route::Loopback => self.loopback.pull(from, key, token, target),
             }
         }
@@ -180,10 +240,11 @@ impl Wire for Wires {
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let by_shm = self.shm.progress(sink);
         let by_loopback = self.loopback.progress(sink);
-        by_shm | by_loopback
+        let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
+        by_shm | by_loopback | by_strict
     }
 
     fn busy(&self) -> bool {
-        self.shm.busy() || self.loopback.busy()
+        self.shm.busy() || self.loopback.busy() || self.strict.as_ref().is_some_and(|strict| strict.busy())
     }
 }

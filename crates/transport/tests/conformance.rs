@@ -1,13 +1,15 @@
 //! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on shared memory in
-//! one process (one mapping per rank), and under a wrapper that refuses and delays.
+//! one process (one mapping per rank), on the strict mode with equal sections and with a declared ring, and under a wrapper
+//! that refuses and delays.
 
 mod machine;
 
-use machine::{Machine, Traffic, wires};
+use machine::{Machine, Traffic, strict_wires, wires};
+use towpath_base::ids::PeerIndex;
 use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{SHORT_BYTES, Wire, Wires};
+use towpath_transport::{SHORT_BYTES, Wire, Wires, strict};
 
 fn settings() -> Settings {
     Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
@@ -25,11 +27,31 @@ fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
         ("faults", settings(), badly),
         ("faults and small rings", Settings { hot_sends: 1, ring_lines: 4, ..settings() }, badly),
     ];
-    let make = |settings, faults: Faults| {
+    let strict = |settings: &strict::Settings| strict_wires(ranks, settings);
+    let usual = strict::Settings::default();
+    let wide = strict::Settings { line: 64, header_lines: 3, budget: 16384, ..usual.clone() };
+    let strict_kinds = [
+        ("strict", strict(&usual), well),
+        ("strict and faults", strict(&usual), badly),
+        ("strict, a ring is declared", in_a_ring(strict(&usual)), well),
+        ("strict, a ring is declared, lines of 64 bytes and faults", in_a_ring(strict(&wide)), badly),
+    ];
+    let make = |wires: Vec<Wires>, faults: Faults| {
         let wrap = |(seed, wire)| Faulty::new(wire, Faults { seed: faults.seed + seed, ..faults });
-        Machine::new((0..).zip(wires(ranks, settings)).map(wrap))
+        Machine::new((0..).zip(wires).map(wrap))
     };
-    kinds.into_iter().map(|(name, settings, faults)| (name, make(settings, faults))).collect()
+    let kinds = kinds.into_iter().map(|(name, settings, faults)| (name, wires(ranks, settings), faults));
+    kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults))).collect()
+}
+
+/// Every rank declares its two neighbours in a ring.
+fn in_a_ring(mut wires: Vec<Wires>) -> Vec<Wires> {
+    let ranks = wires.len();
+    for (own, wires) in wires.iter_mut().enumerate() {
+        let sources = [own + 1, own + ranks - 1].map(|peer| (PeerIndex((peer % ranks) as u32), 1));
+        wires.declare(1, &sources);
+    }
+    wires
 }
 
 #[test]
@@ -155,15 +177,17 @@ fn grants_arrive_while_traffic_flows_both_ways() {
             machine.turn(round % 2);
         }
         machine.finish(name);
-        assert!(machine.wire(0).copied_limit(towpath_base::ids::PeerIndex(1)) >= 4096, "{name}");
+        assert!(machine.wire(0).copied_limit(PeerIndex(1)) >= 4096, "{name}");
     }
 }
 
 #[test]
 fn a_lost_peer_frees_what_was_promised_to_it() {
-    let mut machine = Machine::new(wires(3, settings()));
-    machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
-    machine.send(0, 2, 100);
-    machine.send(2, 0, 100_000);
-    machine.finish("after a loss");
+    for (name, wires) in [("shared", wires(3, settings())), ("strict", strict_wires(3, &strict::Settings::default()))] {
+        let mut machine = Machine::new(wires);
+        machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
+        machine.send(0, 2, 100);
+        machine.send(2, 0, 100_000);
+        machine.finish(&format!("{name}, after a loss"));
+    }
 }

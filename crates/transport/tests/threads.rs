@@ -6,33 +6,39 @@ mod machine;
 
 use std::sync::Barrier;
 
-use machine::{Station, Traffic, wires};
+use machine::{Station, Traffic, strict_wires, wires};
+use towpath_base::ids::PeerIndex;
 use towpath_machine::wait::Waiter;
 use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
-use towpath_transport::{SHORT_BYTES, Wires};
+use towpath_transport::{SHORT_BYTES, Wire, Wires, strict};
 
 const MESSAGES: usize = 3000;
+/// What each rank does now and then beside sending, with a number that grows.
+type Disturbance = fn(&mut Wires, usize);
 
 /// Receivers and lengths of everything that a rank sends; every rank can compute it for every other.
-fn plan(ranks: usize, own: usize) -> Vec<(usize, usize)> {
+fn plan(ranks: usize, own: usize, messages: usize) -> Vec<(usize, usize)> {
     let mut random = Traffic::new(own as u64 + 11);
     let mut length = move || match random.below(40) {
         0 => (random.below(ranks), random.below(400_000)),
         1..10 => (random.below(ranks), random.below(5000)),
         _ => (random.below(ranks), random.below(SHORT_BYTES + 1)),
     };
-    (0..MESSAGES).map(|_| length()).collect()
+    (0..messages).map(|_| length()).collect()
 }
 
-fn run_rank(ranks: usize, own: usize, wires: Wires, cores: usize) -> u64 {
+/// Sends, receives and sleeps; says how often it slept.
+fn run_rank(wires: Wires, messages: usize, cores: usize, disturb: Disturbance) -> u64 {
     let segment = wires.segment().clone();
+    let (ranks, own) = (segment.ranks(), segment.own_rank());
     let mut waiter = Waiter::with_quota(ranks, cores, segment.head(), segment.own_control());
     let mut station = Station::new(own, wires);
-    let expected = (0..ranks).flat_map(|rank| plan(ranks, rank)).filter(|(to, _)| *to == own).count();
-    for (index, (to, length)) in plan(ranks, own).into_iter().enumerate() {
+    let expected = (0..ranks).flat_map(|rank| plan(ranks, rank, messages)).filter(|(to, _)| *to == own).count();
+    for (index, (to, length)) in plan(ranks, own, messages).into_iter().enumerate() {
         station.send(to, length);
         if index % 16 == 0 {
+            disturb(station.wire(), index / 16);
             station.turn();
         }
     }
@@ -48,16 +54,19 @@ fn run_rank(ranks: usize, own: usize, wires: Wires, cores: usize) -> u64 {
 }
 
 fn run(ranks: usize, cores: usize, settings: Settings) -> u64 {
-    let barrier = Barrier::new(ranks);
+    run_all(wires(ranks, settings), MESSAGES, cores, |_, _| {})
+}
+
+fn run_all(wires: Vec<Wires>, messages: usize, cores: usize, disturb: Disturbance) -> u64 {
+    let barrier = Barrier::new(wires.len());
     std::thread::scope(|scope| {
-        let threads: Vec<_> = wires(ranks, settings)
+        let threads: Vec<_> = wires
             .into_iter()
-            .enumerate()
-            .map(|(own, wires)| {
+            .map(|wires| {
                 let barrier = &barrier;
                 scope.spawn(move || {
                     barrier.wait();
-                    run_rank(ranks, own, wires, cores)
+                    run_rank(wires, messages, cores, disturb)
                 })
             })
             .collect();
@@ -83,4 +92,22 @@ fn more_ranks_than_cores_sleep_and_are_woken() {
 fn small_rings_and_no_rings_at_all() {
     run(3, 2, Settings { hot_sends: 1, ring_lines: 2, ..settings() });
     run(3, 2, Settings { hot_sends: 0, ..settings() });
+}
+
+/// Each rank declares a ring, withdraws it, and goes on, at other times than the others: whoever waits before a gate sleeps.
+fn declare_now_and_then(wires: &mut Wires, step: usize) {
+    let own = wires.own().0;
+    match (step + own as usize) % 8 {
+        0 => wires.declare(1, &[own + 1, own + 7].map(|peer| (PeerIndex(peer % 8), 1))),
+        3 => wires.declare(2, &[(PeerIndex((own + 2) % 8), 5)]),
+        5 => wires.undeclare(1),
+        _ => {}
+    }
+}
+
+#[test]
+fn buffers_are_divided_while_ranks_sleep() {
+    let settings = strict::Settings::default();
+    assert!(run_all(strict_wires(8, &settings), 400, 2, declare_now_and_then) > 0, "nobody slept");
+    run_all(strict_wires(2, &settings), 400, 2, |_, _| {});
 }

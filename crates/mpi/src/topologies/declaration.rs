@@ -75,16 +75,21 @@ pub(crate) fn show(occasion: &str) {
     let Ok(lane) = world::lane() else { return };
     let me = world::me().0;
     let mut lines = format!("towpath: channel of rank {me} ({occasion}):");
-    let sections = lane.with(|state| state.engine.wire().sections());
+    let (sections, strict) = lane.with(|state| {
+        let wires = state.engine.wire();
+        (wires.sections(), wires.strictness().is_some())
+    });
     if sections.is_empty() {
         lines.push_str(" header slots only");
     }
     for section in sections {
         let why = match section.weight {
             Some(weight) => format!("declared with weight {weight}"),
+            None if strict => "no neighbour".to_owned(),
             None => "observed".to_owned(),
         };
         let what = match section.bytes {
+            bytes if strict => format!("section of {bytes} bytes"),
             0 => "header slot".to_owned(),
             bytes => format!("ring of {} KiB", bytes / 1024),
         };

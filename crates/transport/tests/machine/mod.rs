@@ -7,7 +7,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 use towpath_machine::memory::create_file;
 use towpath_transport::shm::Settings;
-use towpath_transport::{Header, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires};
+use towpath_transport::{Header, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires, strict};
 
 const MESSAGE: u8 = 1;
 const ANNOUNCEMENT: u8 = 2;
@@ -242,6 +242,12 @@ pub(crate) fn wires(ranks: usize, settings: Settings) -> Vec<Wires> {
     let file = create_file("towpath-conformance").unwrap();
     let wire = |own| Wires::with_settings(Segment::map(&file, ranks, own).unwrap(), settings);
     (0..ranks).map(wire).collect()
+}
+
+/// The same by the strict mode.
+pub(crate) fn strict_wires(ranks: usize, settings: &strict::Settings) -> Vec<Wires> {
+    let file = create_file("towpath-conformance").unwrap();
+    (0..ranks).map(|own| Wires::strict(Segment::map(&file, ranks, own).unwrap(), settings).unwrap()).collect()
 }
 
 impl<W: Wire> Machine<W> {
