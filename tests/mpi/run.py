@@ -6,7 +6,7 @@
     run.py --library mpich --filter point_to_point --repeat 20 --busy
 
 Each chapter folder has a list.toml with one [[test]] table for each program:
-    program       path below tests/mpi without ".c"
+    program       path below tests/mpi without ".c", may be of another chapter
     ranks         numbers of ranks, [1, 2, 4] for instance
     faces         ["mpich", "standard"] when absent
     args          arguments; environment: variables; timeout: seconds (60)
@@ -57,7 +57,9 @@ class Case:
 
     @property
     def name(self):
-        return f"{self.test['program']} {self.face} {self.ranks}"
+        program, chapter = self.test["program"], self.test["chapter"]
+        other = "" if program.startswith(chapter + "/") else chapter + " "
+        return f"{other}{program} {self.face} {self.ranks}"
 
 
 @dataclass
@@ -91,7 +93,7 @@ def parse_arguments():
     parser.add_argument("--library", choices=["towpath", "mpich"], default="towpath")
     parser.add_argument("--prefix", type=Path, help="where the library is installed")
     parser.add_argument("--face", choices=FACES, help="this face only")
-    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program face ranks'")
+    parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program face ranks', after the list's chapter if another")
     parser.add_argument("--ranks", type=int, help="this number of ranks only")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
@@ -111,7 +113,7 @@ def read_tests():
         for test in tomllib.loads(path.read_text()).get("test", []):
             if not (HERE / (test["program"] + ".c")).exists():
                 raise SystemExit(f"{path} names {test['program']}, but tests/mpi/{test['program']}.c does not exist")
-            tests.append(test)
+            tests.append({**test, "chapter": path.parent.name})
             named.add(test["program"])
     for source in sorted(HERE.glob("*/*.c")):
         if str(source.relative_to(HERE).with_suffix("")) not in named:
