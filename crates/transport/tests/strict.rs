@@ -5,6 +5,7 @@
 mod machine;
 
 use machine::{Machine, Traffic, strict_wires};
+use towpath_base::control::RankState;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::strict::{Counts, Settings, Unfit};
 use towpath_transport::wrap::{Faults, Faulty};
@@ -128,6 +129,37 @@ fn lines_hops_and_polls_are_counted() {
     assert!(looks >= polls);
 }
 
+/// Bandwidth in MB/s that the chip would reach from rank 0 to the last one, by the constants of `benchmarks/scc.py`.
+fn bandwidth(wires: Vec<Wires>) -> f64 {
+    let (last, bytes) = (wires.len() - 1, 1_000_000);
+    let mut machine = Machine::new(wires);
+    machine.send(0, last, bytes);
+    machine.finish("a long message");
+    let microseconds: f64 = [0, last]
+        .map(|rank| {
+            let Counts { chunks, lines, line_hops, polls, .. } = machine.wire(rank).strictness().unwrap().counts();
+            2.0 * chunks as f64 + 0.36 * lines as f64 + 0.0145 * line_hops as f64 + polls as f64
+        })
+        .iter()
+        .sum();
+    bytes as f64 / microseconds
+}
+
+#[test]
+fn what_is_counted_gives_the_bandwidths_of_the_paper() {
+    let two = |cores| bandwidth(strict_wires(2, &Settings { cores, ..Settings::default() }));
+    let (near, far) = (two(vec![0, 1]), two(vec![0, 47]));
+    assert!(near > 80.0 && near <= 90.0 && far > 60.0 && far <= 70.0, "2 processes: {near} and {far} MB/s");
+    let ring = |header_lines| {
+        let mut wires = strict_wires(48, &Settings { header_lines, ..Settings::default() });
+        wires.iter_mut().for_each(|wires| declare_ring(wires, 1, 48));
+        bandwidth(wires)
+    };
+    let (flat, two_lines, three_lines) = (bandwidth(strict_wires(48, &Settings::default())), ring(2), ring(3));
+    assert!(two_lines > 25.0 && two_lines <= 30.0, "48 processes in a ring: {two_lines} MB/s");
+    assert!(three_lines < two_lines && two_lines >= 4.0 * flat, "{two_lines}, {three_lines}, {flat} MB/s");
+}
+
 #[test]
 fn absurd_settings_are_refused_with_a_sentence() {
     let file = towpath_machine::memory::create_file("towpath-absurd").unwrap();
@@ -151,5 +183,16 @@ fn ranks_with_other_measures_are_found_out() {
         Wires::strict(Segment::map(&file, 2, own).unwrap(), &settings).unwrap()
     };
     let mut machine = Machine::new([wires(0, 8192), wires(1, 4096)]);
+    machine.send(0, 1, 1);
+}
+
+#[test]
+#[should_panic(expected = "does not run the strict channel")]
+fn a_rank_on_another_channel_is_found_out() {
+    let file = towpath_machine::memory::create_file("towpath-mixed").unwrap();
+    let strict = Wires::strict(Segment::map(&file, 2, 0).unwrap(), &Settings::default()).unwrap();
+    let other = Segment::map(&file, 2, 1).unwrap();
+    other.own_control().set_state(RankState::Running);
+    let mut machine = Machine::new([strict, Wires::single_host(other)]);
     machine.send(0, 1, 1);
 }
