@@ -4,7 +4,7 @@
 //! The segment is one sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
 //! rank, then what the shared-memory transport lays out for itself. Every field is at a fixed offset, asserted below.
 
-use crate::sync::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Size of a page of the segment in bytes; also the stride of the control pages.
 pub const PAGE: usize = 4096;
@@ -87,6 +87,40 @@ pub struct ControlPage {
     padding_of_sleep: [u8; 52],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
+    /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by the owner for people who
+    /// ask (`towpath info --channel`).
+    pub channel: [AtomicU8; 2048],
+}
+
+/// The ring that a receiver has for a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelShare {
+    /// Its size in pages, 127 for that or more; 0: no ring, the pair has its header slot.
+    pub pages: u8,
+    /// A topology declares the pair; else the pair was seen to be busy.
+    pub declared: bool,
+}
+
+impl ChannelShare {
+    /// The share of `bytes` bytes.
+    pub fn of(bytes: usize, declared: bool) -> ChannelShare {
+        ChannelShare { pages: (bytes / PAGE).min(127) as u8, declared }
+    }
+
+    /// As the byte in the control page.
+    pub fn encode(self) -> u8 {
+        self.pages | u8::from(self.declared) << 7
+    }
+
+    /// Back from the byte in the control page.
+    pub fn decode(byte: u8) -> ChannelShare {
+        ChannelShare { pages: byte & 127, declared: byte >> 7 == 1 }
+    }
+
+    /// Bytes of the ring.
+    pub fn bytes(self) -> u64 {
+        u64::from(self.pages) * PAGE as u64
+    }
 }
 
 /// [`ControlPage::waits_for_line`]: several threads wait for lines of different ranks.
@@ -120,6 +154,14 @@ mod tests {
     use std::mem::offset_of;
 
     #[test]
+    fn a_share_survives_its_byte() {
+        for share in [ChannelShare::of(0, false), ChannelShare::of(72 * 1024, true), ChannelShare::of(1 << 30, false)] {
+            assert_eq!(ChannelShare::decode(share.encode()), share);
+        }
+        assert_eq!(ChannelShare::of(72 * 1024, true).bytes(), 72 * 1024);
+    }
+
+    #[test]
     fn fields_lie_where_other_programs_look_for_them() {
         assert_eq!(offset_of!(SegmentHead, magic), 0);
         assert_eq!(offset_of!(SegmentHead, nonce), 8);
@@ -138,6 +180,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, wake_fence), 68);
         assert_eq!(offset_of!(ControlPage, waits_for_line), 72);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
+        assert_eq!(offset_of!(ControlPage, channel), 384);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }
 }

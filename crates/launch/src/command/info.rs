@@ -1,6 +1,7 @@
 //! `towpath info`: what is installed, what was found on this machine, which choices follow from it and why, and all
 //! settings. Nothing is decided here: every choice is asked of the code that makes it when a job starts.
 
+mod channel;
 mod choices;
 mod installed;
 mod levels;
@@ -11,7 +12,7 @@ use super::report::{self, Section};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--json]
+Usage: towpath info [--ranks N] [--levels] [--channel PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -19,6 +20,9 @@ settings with their current values. Nothing is changed and nothing stays behind.
   --ranks N    the choices for a job of N ranks on this host (when not given: the job that this process belongs to,
                else as many ranks as there are cores allowed)
   --levels     only the levels of the machine by which ranks are placed when a topology is reordered
+  --channel PID
+               only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
+               PID is a rank of the job on this host, or its mpiexec
   --json       one JSON object instead of text: section, row, cell
   -h, --help   print this
 ";
@@ -29,12 +33,17 @@ struct Wish {
     ranks: Option<usize>,
     json: bool,
     levels: bool,
+    channel: Option<u32>,
 }
 
 /// The text of the whole report.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let wish = read(arguments)?;
-    let sections = if wish.levels { vec![levels::section()?] } else { sections(wish.ranks) };
+    let sections = match wish.channel {
+        Some(pid) => vec![channel::section(pid)?],
+        None if wish.levels => vec![levels::section()?],
+        None => sections(wish.ranks),
+    };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
 }
 
@@ -49,13 +58,19 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
         match name {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
+            "--channel" => {
+                let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
+                let number =
+                    text.parse().map_err(|_| format!("--channel wants the number of a process, not '{text}'."));
+                wish.channel = Some(number?);
+            }
             "--ranks" | "-n" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
                 wish.ranks = Some(read_ranks(text)?);
             }
             _ => {
                 return Err(format!(
-                    "towpath info has no option {argument}; it has --ranks N, --levels, --json and --help."
+                    "towpath info has no option {argument}; it has --ranks N, --levels, --channel PID, --json and --help."
                 ));
             }
         }

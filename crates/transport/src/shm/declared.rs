@@ -6,8 +6,9 @@
 //! come back when their senders have written the marker, and the wanting edges are served then. A ring whose topology
 //! is gone stays until somebody needs its bytes.
 
-use towpath_base::control::PAGE;
+use towpath_base::control::{ChannelShare, PAGE};
 use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
 
 use super::Shm;
 use super::division::RingShape;
@@ -33,11 +34,13 @@ impl Shm {
         let others = sources.iter().filter(|(from, _)| *from != self.own);
         self.division.declare(key, others.map(|&(from, weight)| (from as u32, weight)));
         self.redivide();
+        self.publish_shares();
     }
 
     /// The topology named `key` is gone.
     pub fn undeclare(&mut self, key: u64) {
         self.division.undeclare(key);
+        self.publish_shares();
         if self.wanting {
             self.redivide();
         }
@@ -67,6 +70,17 @@ impl Shm {
             }
         };
         senders.into_iter().map(section).collect()
+    }
+
+    /// Shows in the control page what a sender has.
+    pub(super) fn publish_share(&self, from: usize) {
+        let bytes = self.granted_bytes(from as u32);
+        let share = ChannelShare::of(bytes, bytes > 0 && self.division.weight(from as u32).is_some());
+        self.segment.own_control().channel[from].store(share.encode(), Ordering::Relaxed);
+    }
+
+    fn publish_shares(&self) {
+        self.hot.iter().for_each(|ring| self.publish_share(ring.from as usize));
     }
 
     /// Brings the rings into line with what is declared.

@@ -195,6 +195,7 @@ impl Shm {
     /// Grants a place for the stream from a peer: a ring, or the slot again.
     pub(super) fn grant(&mut self, from: usize, place: Place) {
         let (words, extra) = self.incoming[from].decision.grant(place).encode();
+        self.publish_share(from);
         self.post_control(from, Control { kind: Kind::Grant, words, extra });
     }
 
