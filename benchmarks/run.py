@@ -28,9 +28,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 import environments  # noqa: E402
+import layouts  # noqa: E402
 
 OUT = environments.BUILD / "bench"
-PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology"]
+PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology", "pack"]
+# The loops by hand that packing is compared with shall be the best that a compiler makes of them on this machine.
+FLAGS = {"pack": ["-O3", "-march=native"]}
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"]
 MORE_IS_BETTER = {"bandwidth", "rate", "overlap"}
 UNITS = {"bandwidth": "MB/s", "rate": "1/s", "overlap": "% hidden", "memory": "kB per rank", "halo-memory": "kB per rank",
@@ -87,6 +90,8 @@ def groups(crowd):
     found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", largest], 2) for which in buffers for kind in ("latency", "bandwidth")]
     found += [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("overlap", "overlap-owned")]
     found.append(Group("idle", "idle", ["5"], 2))
+    found.append(Group("pack", "pack", ["memory"], 1, 300))
+    found.append(Group("typed", "pack", ["messages"], 2, 300))
     for ranks in (2, 8, crowd):
         budget = "0.1" if ranks <= CORES else "0.05"
         found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
@@ -118,7 +123,7 @@ def build(chosen):
         folder.mkdir(parents=True, exist_ok=True)
         for program in PROGRAMS:
             link = ["-lmpi"] if library.name == "intel" else []
-            command = [*library.compiler, "-O2", HERE / f"{program}.c", "-o", folder / program, *link]
+            command = [*library.compiler, *FLAGS.get(program, ["-O2"]), HERE / f"{program}.c", "-o", folder / program, *link]
             environments.command(command, f"bench-{library.name}-{program}.log", env=environments.clean_environment())
     command = ["cc", "-O2", "-pthread", HERE / "line_ping_pong.c", "-o", OUT / "programs" / "line_ping_pong"]
     environments.command(command, "bench-line.log")
@@ -216,12 +221,14 @@ def tables(path):
             "| ranks | what | bytes | unit | " + " | ".join(names) + " | best peer | ratio | line ns |",
             "|---|---|---|---|" + "---|" * (len(names) + 3)]
     for (ranks, name, size), by_library in figures.items():
+        if layouts.is_layout(name):
+            continue
         cells = [f"{statistics.median(by_library[library].values()):.4g}" if by_library.get(library) else "-" for library in names]
         value, best = ratio(name, by_library)
         shown = f"{value:.2f}" if value is not None else "-"
         line = statistics.median(lines[(ranks, name, size)])
         text.append(f"| {ranks} | {name} | {size} | {UNITS.get(measure_of(name), 'us')} | " + " | ".join(cells) + f" | {best} | {shown} | {line:.0f} |")
-    return "\n".join(text) + "\n"
+    return "\n".join(text + layouts.sections(figures)) + "\n"
 
 
 def plot(path, picture):
@@ -237,8 +244,8 @@ def short_table(path):
     text = [f"Measured {date} on {CORES} cores; median over the rounds of the time of Towpath / the time of the best peer of the round "
             "(bandwidth and rate: the other way round); below 1 Towpath is ahead.", "",
             "| what | ranks | 8 B | 1 KB | 4 KB | 64 KB | 4 MB |", "|---|---|---|---|---|---|---|"]
-    names = list(dict.fromkeys(name for _, name, _ in figures))
-    for name, ranks in sorted({(name, ranks) for ranks, name, _ in figures}, key=lambda pair: (names.index(pair[0]), pair[1])):
+    names = [name for name in dict.fromkeys(name for _, name, _ in figures) if not layouts.is_layout(name)]
+    for name, ranks in sorted({(name, ranks) for ranks, name, _ in figures if name in names}, key=lambda pair: (names.index(pair[0]), pair[1])):
         alone = (ranks, name, 0) in figures and (ranks, name, 8) not in figures
         found = [figures.get((ranks, name, 0 if alone and size == 8 else size)) for size in sizes]
         cells = [ratio(name, by_library)[0] if by_library else None for by_library in found]
@@ -262,7 +269,7 @@ def write_readme(path, command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="groups whose name contains this: latency, bandwidth, rate, collectives-8, start-48, ...")
+    parser.add_argument("--only", default="", help="groups whose name contains this: latency, bandwidth, rate, pack, typed, collectives-8, start-48, ...")
     parser.add_argument("--crowd", type=int, default=48, help="ranks of the crowded case")
     parser.add_argument("--libraries", default="towpath,mpich,mpich-throttled,openmpi,intel")
     parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
