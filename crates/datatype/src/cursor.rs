@@ -257,7 +257,7 @@ pub unsafe fn copy(
             && source.same_blocks(target)
         {
             let (from, to) = (from.wrapping_offset(*source_offset), to.wrapping_offset(*target_offset));
-            copy_nest(source, source.loops(), target.loops(), from, to);
+            copy_nest((source, target), source.loops(), target.loops(), from, to);
             return bytes;
         }
         let mut bounce = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
@@ -277,7 +277,7 @@ pub unsafe fn copy(
 ///
 /// # Safety
 /// As [`copy`]; `from_loops` and `to_loops` are the innermost loops of the nests and have the same counts.
-unsafe fn copy_nest(source: &Nest, from_loops: &[Loop], to_loops: &[Loop], from: *const u8, to: *mut u8) {
+unsafe fn copy_nest(nests: (&Nest, &Nest), from_loops: &[Loop], to_loops: &[Loop], from: *const u8, to: *mut u8) {
     let once = Loop { count: 1, stride: 0 };
     let (from_row, to_row, from_block, to_block) = match (from_loops, to_loops) {
         ([from_outer, from_rest @ ..], [to_outer, to_rest @ ..]) if from_rest.len() > 1 => {
@@ -285,7 +285,7 @@ unsafe fn copy_nest(source: &Nest, from_loops: &[Loop], to_loops: &[Loop], from:
                 let from = from.wrapping_offset(index.wrapping_mul(from_outer.stride));
                 let to = to.wrapping_offset(index.wrapping_mul(to_outer.stride));
                 // SAFETY: iteration `index` of both outer loops.
-                unsafe { copy_nest(source, from_rest, to_rest, from, to) };
+                unsafe { copy_nest(nests, from_rest, to_rest, from, to) };
             }
             return;
         }
@@ -302,8 +302,9 @@ unsafe fn copy_nest(source: &Nest, from_loops: &[Loop], to_loops: &[Loop], from:
         from_row: from_row.stride,
         blocks: from_block.count,
         rows: from_row.count,
-        length: source.block,
+        length: nests.0.block,
+        far: nests.0.is_far() || nests.1.is_far(),
     };
     // SAFETY: the blocks of the two innermost loops of both sides.
-    unsafe { (source.kernel)(&grid) }
+    unsafe { (nests.0.kernel)(&grid) }
 }

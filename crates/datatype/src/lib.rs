@@ -9,6 +9,7 @@ pub mod basic;
 mod body;
 pub mod constants;
 mod construct;
+mod copies;
 mod cursor;
 mod datatype;
 mod error;

@@ -9,7 +9,7 @@
 //! Invariants: offsets are relative to the buffer's address; `size` is the number of bytes packed; a shape that is not
 //! a nest is never empty. The caller has checked that all sizes and offsets fit in `i64`.
 
-use crate::kernel::{GridKernel, ListKernel, grid_kernel, list_kernel};
+use crate::kernel::{Block, Equal, FAR_BYTES, GridKernel, LINE, Unequal, grid_kernel};
 use std::sync::Arc;
 
 /// Loops a plan holds in a nest; one more may be added for the count of a call.
@@ -21,9 +21,6 @@ const EXPANDED_BLOCKS: usize = 16;
 /// Equal blocks are joined into unequal ones only if that leaves at most one in so many: a loop over equal blocks is
 /// faster than one over a few less of any length.
 const MERGE_FACTOR: usize = 4;
-
-/// One entry in `MARK_DISTANCE` of a list remembers its position among the packed bytes.
-pub(crate) const MARK_DISTANCE: usize = 32;
 
 /// One loop of a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +37,8 @@ pub(crate) struct Nest {
     depth: usize,
     loops: [Loop; MAX_LOOPS + 1],
     pub(crate) kernel: GridKernel,
+    /// Bytes of memory that come into the caches with the blocks.
+    touched: usize,
 }
 
 /// `count` copies of a child that is not a nest, or of a nest that is full.
@@ -48,32 +47,6 @@ pub(crate) struct Repeat {
     pub(crate) count: usize,
     pub(crate) stride: isize,
     pub(crate) child: Plan,
-}
-
-/// Blocks of equal length at any offsets.
-#[derive(Debug)]
-pub(crate) struct Blocks {
-    pub(crate) length: usize,
-    pub(crate) offsets: Box<[i64]>,
-    pub(crate) pack: ListKernel,
-    pub(crate) unpack: ListKernel,
-}
-
-/// One block of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) offset: i64,
-    pub(crate) length: usize,
-}
-
-/// Blocks of any length.
-#[derive(Debug)]
-pub(crate) struct List {
-    pub(crate) blocks: Box<[Block]>,
-    /// Packed position of every `MARK_DISTANCE`-th block.
-    pub(crate) marks: Box<[usize]>,
-    /// Where the block that reaches furthest ends.
-    pub(crate) end: i64,
 }
 
 /// Equal copies of a child at any offsets.
@@ -96,8 +69,8 @@ pub(crate) struct Sequence {
 pub(crate) enum Shape {
     Nest(Nest),
     Repeat(Arc<Repeat>),
-    Blocks(Arc<Blocks>),
-    List(Arc<List>),
+    Blocks(Arc<Equal>),
+    List(Arc<Unequal>),
     Scatter(Arc<Scatter>),
     Sequence(Arc<Sequence>),
 }
@@ -113,7 +86,13 @@ pub(crate) struct Plan {
 impl Nest {
     /// A dense block.
     pub(crate) fn dense(block: usize) -> Nest {
-        Nest { block, depth: 0, loops: [Loop { count: 0, stride: 0 }; MAX_LOOPS + 1], kernel: grid_kernel(block) }
+        Nest {
+            block,
+            depth: 0,
+            loops: [Loop { count: 0, stride: 0 }; MAX_LOOPS + 1],
+            kernel: grid_kernel(block),
+            touched: block,
+        }
     }
 
     /// The loops, outermost first.
@@ -135,6 +114,7 @@ impl Nest {
         if self.depth == 0 && stride == self.block as isize {
             return Some(Nest::dense(self.block * count));
         }
+        nest.touched = stride.unsigned_abs().min(self.touched.max(LINE)).saturating_mul(count);
         let outer = self.loops[0];
         if self.depth > 0 && continues(outer.count, outer.stride, stride) {
             nest.loops[0].count = outer.count * count;
@@ -147,6 +127,12 @@ impl Nest {
         nest.loops[0] = Loop { count, stride };
         nest.depth += 1;
         Some(nest)
+    }
+
+    /// Whether the caches of a core cannot hold what is touched.
+    #[inline]
+    pub(crate) fn is_far(&self) -> bool {
+        self.touched > FAR_BYTES
     }
 
     /// Whether both have blocks of the same length in loops with the same counts.
@@ -228,7 +214,7 @@ impl Plan {
         if let Some(length) = self.dense_length() {
             let touching = offsets.windows(2).filter(|pair| pair[0] + length as i64 == pair[1]).count();
             if touching * MERGE_FACTOR < offsets.len() * (MERGE_FACTOR - 1) {
-                return equal_blocks(length, offsets.into()).shifted(self.offset);
+                return equal_blocks(length, offsets).shifted(self.offset);
             }
             let mut parts = Gather::with_capacity(offsets.len());
             offsets.iter().for_each(|offset| parts.block(offset + self.offset, length));
@@ -259,8 +245,8 @@ impl Plan {
     fn block_count(&self) -> usize {
         match &self.shape {
             Shape::Nest(nest) => nest.blocks(),
-            Shape::Blocks(blocks) => blocks.offsets.len(),
-            Shape::List(list) => list.blocks.len(),
+            Shape::Blocks(blocks) => blocks.len(),
+            Shape::List(list) => list.len(),
             Shape::Repeat(_) | Shape::Scatter(_) | Shape::Sequence(_) => usize::MAX,
         }
     }
@@ -310,10 +296,10 @@ impl Gather {
         match &plan.shape {
             Shape::Nest(nest) => self.nest(plan.offset, nest.block, nest.loops()),
             Shape::Blocks(blocks) => {
-                blocks.offsets.iter().for_each(|offset| self.block(plan.offset + offset, blocks.length));
+                blocks.offsets().for_each(|offset| self.block(plan.offset + offset, blocks.length()));
             }
             Shape::List(list) => {
-                list.blocks.iter().for_each(|block| self.block(plan.offset + block.offset, block.length));
+                list.blocks().for_each(|block| self.block(plan.offset + block.offset, block.length));
             }
             Shape::Repeat(_) | Shape::Scatter(_) | Shape::Sequence(_) => {}
         }
@@ -354,10 +340,9 @@ impl Gather {
 }
 
 /// The plan of equal blocks that are not in arithmetic progression.
-fn equal_blocks(length: usize, offsets: Box<[i64]>) -> Plan {
+fn equal_blocks(length: usize, offsets: &[i64]) -> Plan {
     let size = offsets.len() * length;
-    let (pack, unpack) = (list_kernel::<true>(length), list_kernel::<false>(length));
-    Plan { offset: 0, size, shape: Shape::Blocks(Arc::new(Blocks { length, offsets, pack, unpack })) }
+    Plan { offset: 0, size, shape: Shape::Blocks(Arc::new(Equal::new(length, offsets))) }
 }
 
 /// The plan of blocks of which no two neighbours touch.
@@ -367,21 +352,12 @@ fn from_blocks(blocks: Vec<Block>) -> Plan {
         return Plan::dense(offset, length);
     }
     if blocks.iter().all(|block| block.length == length) {
-        let offsets: Box<[i64]> = blocks.iter().map(|block| block.offset).collect();
+        let offsets: Vec<i64> = blocks.iter().map(|block| block.offset).collect();
         if let Some(stride) = progression(&offsets) {
             return Plan::dense(offset, length).repeated(offsets.len(), stride);
         }
-        return equal_blocks(length, offsets);
+        return equal_blocks(length, &offsets);
     }
-    let (mut size, mut end) = (0, i64::MIN);
-    let mut marks = Vec::with_capacity(blocks.len() / MARK_DISTANCE + 1);
-    for (index, block) in blocks.iter().enumerate() {
-        if index % MARK_DISTANCE == 0 {
-            marks.push(size);
-        }
-        size += block.length;
-        end = end.max(block.offset + block.length as i64);
-    }
-    let list = List { blocks: blocks.into(), marks: marks.into(), end };
-    Plan { offset: 0, size, shape: Shape::List(Arc::new(list)) }
+    let list = Unequal::new(blocks);
+    Plan { offset: 0, size: list.size(), shape: Shape::List(Arc::new(list)) }
 }

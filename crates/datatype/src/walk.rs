@@ -6,21 +6,9 @@
 //!
 //! Invariant: exactly the bytes `skip..skip + limit` of the packed form are moved, and `skip + limit <= size`.
 
-use crate::kernel::{Grid, GridKernel, exchange, grid_kernel};
-use crate::plan::{Block, Blocks, List, MARK_DISTANCE, MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
-use std::ptr::copy_nonoverlapping;
-
-/// Short lists repeated often are moved block by block over a batch of copies of about this many packed bytes.
-const BATCH_BYTES: usize = 8192;
-
-/// Lists of at most so many blocks are treated that way.
-const BATCH_BLOCKS: usize = 16;
-
-/// Short blocks of unequal length are packed with one copy of so many bytes.
-const OVERRUN: usize = 64;
-
-/// Memory exists or does not exist in pieces of at least so many bytes.
-const PAGE: usize = 4096;
+use crate::copies::walk_copies;
+use crate::kernel::{Grid, GridKernel, exchange};
+use crate::plan::{MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
 
 /// Moves the bytes `skip..skip + limit` of one element whose buffer starts at `user`.
 ///
@@ -37,8 +25,8 @@ pub(crate) unsafe fn walk<const PACK: bool>(plan: &Plan, user: *mut u8, packed: 
         match &plan.shape {
             Shape::Nest(nest) => walk_nest::<PACK>(nest, user, packed, skip, limit),
             Shape::Repeat(repeat) => walk_repeat::<PACK>(&repeat.child, repeat.stride, user, packed, skip, limit),
-            Shape::Blocks(blocks) => walk_blocks::<PACK>(blocks, user, packed, skip, limit),
-            Shape::List(list) => walk_list::<PACK>(list, user, packed, skip, limit),
+            Shape::Blocks(blocks) => blocks.walk::<PACK>(user, packed, skip, limit),
+            Shape::List(list) => list.walk::<PACK>(user, packed, skip, limit),
             Shape::Scatter(scatter) => walk_scatter::<PACK>(scatter, user, packed, skip, limit),
             Shape::Sequence(sequence) => walk_sequence::<PACK>(sequence, user, packed, skip, limit),
         }
@@ -75,7 +63,7 @@ pub(crate) unsafe fn walk_nest<const PACK: bool>(
         }
         let whole = limit / block;
         if whole > 0 {
-            let moved = Moved { user, packed, user_block: 0, packed_block: block as isize };
+            let moved = Moved { user, packed, user_block: 0, packed_block: block as isize, far: nest.is_far() };
             nest_blocks::<PACK>(nest, moved, index, whole);
             packed = packed.wrapping_add(whole * block);
         }
@@ -98,11 +86,12 @@ fn nest_block(nest: &Nest, user: *mut u8, mut index: usize) -> *mut u8 {
 
 /// The two sides of a grid: addresses and distance from block to block.
 #[derive(Clone, Copy)]
-struct Moved {
-    user: *mut u8,
-    packed: *mut u8,
-    user_block: isize,
-    packed_block: isize,
+pub(crate) struct Moved {
+    pub(crate) user: *mut u8,
+    pub(crate) packed: *mut u8,
+    pub(crate) user_block: isize,
+    pub(crate) packed_block: isize,
+    pub(crate) far: bool,
 }
 
 impl Moved {
@@ -111,7 +100,7 @@ impl Moved {
     /// # Safety
     /// As [`walk`], for these blocks.
     #[inline(always)]
-    unsafe fn grid<const PACK: bool>(
+    pub(crate) unsafe fn grid<const PACK: bool>(
         self,
         kernel: GridKernel,
         length: usize,
@@ -131,6 +120,7 @@ impl Moved {
                 blocks,
                 rows,
                 length,
+                far: self.far,
             }
         } else {
             Grid {
@@ -143,6 +133,7 @@ impl Moved {
                 blocks,
                 rows,
                 length,
+                far: self.far,
             }
         };
         // SAFETY: handed through.
@@ -231,138 +222,6 @@ pub(crate) unsafe fn walk_repeat<const PACK: bool>(
         let done = copies * size;
         user = user.wrapping_offset((copies as isize).wrapping_mul(stride));
         walk::<PACK>(child, user, packed.wrapping_add(done), 0, limit - done);
-    }
-}
-
-/// Moves `copies` whole copies of a plan.
-///
-/// # Safety
-/// As [`walk_repeat`].
-unsafe fn walk_copies<const PACK: bool>(child: &Plan, copies: usize, stride: isize, user: *mut u8, packed: *mut u8) {
-    let size = child.size;
-    let batch = BATCH_BYTES / size;
-    let (mut done, origin) = (0, user.wrapping_offset(child.offset as isize));
-    if batch >= 4 && copies >= 4 {
-        while done < copies {
-            let count = batch.min(copies - done);
-            let user = origin.wrapping_offset(done as isize * stride);
-            // SAFETY: `count` whole copies from copy `done` on.
-            if !unsafe { short_list::<PACK>(child, count, stride, user, packed.wrapping_add(done * size)) } {
-                break;
-            }
-            done += count;
-        }
-    }
-    for copy in done..copies {
-        // SAFETY: copy number `copy`.
-        unsafe {
-            let user = user.wrapping_offset(copy as isize * stride);
-            walk::<PACK>(child, user, packed.wrapping_add(copy * size), 0, size);
-        }
-    }
-}
-
-/// Moves copies of a short list, one block of all copies after the other: each is a strided loop for a kernel.
-/// Answers false if the plan is not a short list.
-///
-/// # Safety
-/// As [`walk_repeat`]; `user` is the address of the list's offset 0 in the first copy.
-unsafe fn short_list<const PACK: bool>(
-    child: &Plan,
-    copies: usize,
-    stride: isize,
-    user: *mut u8,
-    packed: *mut u8,
-) -> bool {
-    let mut moved = Moved { user, packed, user_block: stride, packed_block: child.size as isize };
-    let mut block = |offset: i64, length: usize| {
-        moved.user = user.wrapping_offset(offset as isize);
-        // SAFETY: one block in each of the copies the caller vouches for.
-        unsafe { moved.grid::<PACK>(grid_kernel(length), length, copies, 1, 0) };
-        moved.packed = moved.packed.wrapping_add(length);
-    };
-    match &child.shape {
-        Shape::Blocks(blocks) if blocks.offsets.len() <= BATCH_BLOCKS => {
-            blocks.offsets.iter().for_each(|&offset| block(offset, blocks.length));
-            true
-        }
-        Shape::List(list) if list.blocks.len() <= BATCH_BLOCKS => {
-            list.blocks.iter().for_each(|each| block(each.offset, each.length));
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Moves a part of a list of equal blocks.
-///
-/// # Safety
-/// As [`walk`].
-unsafe fn walk_blocks<const PACK: bool>(blocks: &Blocks, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
-    let length = blocks.length;
-    let (mut packed, mut limit) = (packed, limit);
-    let (mut index, within) = (skip / length, skip % length);
-    let address = |index: usize| user.wrapping_offset(blocks.offsets[index] as isize);
-    // SAFETY: the pieces together are the `limit` bytes from `skip` on.
-    unsafe {
-        if within > 0 {
-            let piece = limit.min(length - within);
-            exchange::<PACK>(address(index).wrapping_add(within), packed, piece);
-            packed = packed.wrapping_add(piece);
-            limit -= piece;
-            index += 1;
-        }
-        let whole = limit / length;
-        if whole > 0 {
-            let offsets = &blocks.offsets[index..index + whole];
-            let kernel = if PACK { blocks.pack } else { blocks.unpack };
-            kernel(user, packed, offsets.as_ptr(), whole, length);
-        }
-        let done = whole * length;
-        if limit > done {
-            exchange::<PACK>(address(index + whole), packed.wrapping_add(done), limit - done);
-        }
-    }
-}
-
-/// Whether `OVERRUN` bytes may be read where a shorter block lies: they are still between the first and the last byte
-/// of the list, and on a page of memory that the block is on, so they exist. What is read too much is packed over by
-/// the next blocks. One copy of a fixed length for all lengths spares a branch that cannot be foreseen.
-#[inline(always)]
-fn may_overrun(list: &List, block: &Block, within: usize, address: *mut u8) -> bool {
-    let end = block.offset + (within + OVERRUN) as i64;
-    end <= list.end && address as usize % PAGE <= PAGE - OVERRUN
-}
-
-/// Moves a part of a list of unequal blocks.
-///
-/// # Safety
-/// As [`walk`].
-unsafe fn walk_list<const PACK: bool>(list: &List, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
-    let mark = list.marks.partition_point(|&start| start <= skip) - 1;
-    let mut within = skip - list.marks[mark];
-    let (mut packed, mut limit) = (packed, limit);
-    for block in &list.blocks[mark * MARK_DISTANCE..] {
-        if within >= block.length {
-            within -= block.length;
-            continue;
-        }
-        let piece = limit.min(block.length - within);
-        let address = user.wrapping_offset(block.offset as isize).wrapping_add(within);
-        // SAFETY: the piece lies in this block and among the `limit` bytes; `may_overrun` allows more.
-        unsafe {
-            if PACK && piece <= OVERRUN && limit >= OVERRUN && may_overrun(list, block, within, address) {
-                copy_nonoverlapping(address, packed, OVERRUN);
-            } else {
-                exchange::<PACK>(address, packed, piece);
-            }
-        }
-        packed = packed.wrapping_add(piece);
-        limit -= piece;
-        within = 0;
-        if limit == 0 {
-            return;
-        }
     }
 }
 

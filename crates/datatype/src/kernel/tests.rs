@@ -1,0 +1,108 @@
+//! Every routine of every level against moving byte by byte.
+
+use super::*;
+
+/// Moves a grid byte by byte.
+fn naive(grid: &Grid) {
+    for row in 0..grid.rows as isize {
+        for block in 0..grid.blocks as isize {
+            for byte in 0..grid.length as isize {
+                let from = grid.from.wrapping_offset(row * grid.from_row + block * grid.from_block + byte);
+                let to = grid.to.wrapping_offset(row * grid.to_row + block * grid.to_block + byte);
+                // SAFETY: the tests make grids that lie inside their memory.
+                unsafe { *to = *from };
+            }
+        }
+    }
+}
+
+const ROOM: usize = 1 << 17;
+
+/// Runs a grid at every level and compares all of the memory with what the naive loop leaves.
+fn check(blocks: usize, rows: usize, length: usize, [to_block, to_row, from_block, from_row]: [isize; 4]) {
+    let from: Vec<u8> = (0..ROOM).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
+    let run = |work: &dyn Fn(&Grid)| {
+        let mut to = vec![0u8; ROOM];
+        // Far from the ends, for negative strides, and never at a line's begin.
+        let (middle, far) = (ROOM / 2 + 3, blocks % 2 == 1);
+        let start = |stride: isize| if stride < 0 { middle } else { 101 };
+        let grid = Grid {
+            to: to.as_mut_ptr().wrapping_add(start(to_block)),
+            to_block,
+            to_row,
+            from: from.as_ptr().wrapping_add(start(from_block)),
+            from_block,
+            from_row,
+            blocks,
+            rows,
+            length,
+            far,
+        };
+        work(&grid);
+        to
+    };
+    let expected = run(&naive);
+    for level in Level::usable() {
+        // SAFETY: the grid lies inside both vectors; the level is usable.
+        let found = run(&|grid| unsafe { grid::kernel(level, length)(grid) });
+        assert!(found == expected, "{level:?}: {rows} x {blocks} of {length}, {to_block} {from_block}");
+    }
+}
+
+#[test]
+fn grids_of_every_length_agree() {
+    for length in (1..70).chain([96, 100, 128, 512, 600]) {
+        let dense = length as isize;
+        for blocks in [1, 3, 8, 29] {
+            for stride in [2 * dense, dense + 4, -dense - 1, 700] {
+                let row = blocks as isize * stride.abs() + 11;
+                check(blocks, 2, length, [dense, blocks as isize * dense, stride, row]);
+                check(blocks, 2, length, [stride, row, dense, blocks as isize * dense]);
+                check(blocks, 1, length, [stride, row, stride + stride.signum() * 5, row]);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_rows_of_short_blocks_agree() {
+    for length in 1..25 {
+        for stride in [2 * length, 16, 3 * length + 1] {
+            if stride > length {
+                let (dense, stride) = (length as isize, stride as isize);
+                check(500, 2, length, [dense, 500 * dense, stride, 500 * stride + 7]);
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn patterns_pack_records_of_any_blocks() {
+    if Level::best() != Level::Avx512 {
+        return;
+    }
+    let memory: Vec<u8> = (0..9000).map(|at| (at * 13 + at / 255) as u8).collect();
+    for stride in 1..=64usize {
+        for blocks in
+            [vec![(0, 1)], vec![(0, 4), (8, 8)], vec![(20, 3), (0, 5), (7, 6)], vec![(40, 8), (0, 8), (40, 8)]]
+        {
+            let span = blocks.iter().map(|block| block.0 + block.1).max().unwrap_or(0);
+            let Some(pattern) = Pattern::of_records(blocks.iter().copied(), span, stride) else { continue };
+            let all: Vec<u8> = (0..100)
+                .flat_map(|record| {
+                    blocks.iter().flat_map(move |&(at, length)| record * stride + at..record * stride + at + length)
+                })
+                .map(|at| memory[at])
+                .collect();
+            let mut packed = vec![0u8; all.len() + 1];
+            // SAFETY: 100 records lie in `memory`, and their bytes fit into `packed`.
+            let done =
+                unsafe { pack_records(&pattern, memory.as_ptr(), 99 * stride + span, packed.as_mut_ptr(), all.len()) };
+            let size = all.len() / 100;
+            assert!(done > 0 && done <= 100);
+            assert_eq!(packed[..done * size], all[..done * size], "stride {stride} {blocks:?}");
+            assert_eq!(packed[all.len()], 0);
+        }
+    }
+}
