@@ -6,7 +6,9 @@
 //! |---|---|---|
 //! | `block` | one block of any length | as the routine around it |
 //! | `grid` | `rows` x `blocks` equal blocks between two pairs of strides | all |
-//! | `list` | blocks at listed offsets, of equal or unequal length, to or from packed bytes | all |
+//! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
+//! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
+//! | `words` | a grid of 8-byte words on lines of their own | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!
 //! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps on a page that a
@@ -18,6 +20,8 @@ mod list;
 #[cfg(target_arch = "x86_64")]
 mod pattern;
 mod unequal;
+#[cfg(target_arch = "x86_64")]
+mod words;
 
 pub(crate) use block::exchange;
 pub(crate) use list::Equal;

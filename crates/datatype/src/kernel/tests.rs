@@ -53,7 +53,7 @@ fn check(blocks: usize, rows: usize, length: usize, [to_block, to_row, from_bloc
 fn grids_of_every_length_agree() {
     for length in (1..70).chain([96, 100, 128, 512, 600]) {
         let dense = length as isize;
-        for blocks in [1, 3, 8, 29] {
+        for blocks in [1, 3, 8, 14, 29] {
             for stride in [2 * dense, dense + 4, -dense - 1, 700] {
                 let row = blocks as isize * stride.abs() + 11;
                 check(blocks, 2, length, [dense, blocks as isize * dense, stride, row]);
