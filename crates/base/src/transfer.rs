@@ -5,6 +5,8 @@
 //! the peer read them in place. User buffers are raw pointers all the way: they may be unaligned, padded, aliased
 //! or NULL with `MPI_BOTTOM`.
 
+use std::any::Any;
+
 /// What one call of a packer achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -24,6 +26,11 @@ pub unsafe trait Fill {
     /// # Safety
     /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer must still live.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
+
+    /// What the implementation is, for a target that knows a shorter way than by packed bytes ([`Drain::take`]).
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
 }
 
 /// Consumes the bytes of one message in order.
@@ -36,6 +43,16 @@ pub unsafe trait Drain {
     /// # Safety
     /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker must still live.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
+
+    /// Takes all that `source` yields straight from its memory, where it knows how; says how many bytes. Else nothing
+    /// has happened.
+    ///
+    /// # Safety
+    /// The user memory behind both must still live.
+    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
+        let _ = source;
+        None
+    }
 }
 
 /// Where the bytes of a message that is sent come from.

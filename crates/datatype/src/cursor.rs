@@ -8,6 +8,7 @@ use crate::datatype::Datatype;
 use crate::kernel::Grid;
 use crate::plan::{Loop, MAX_LOOPS, Nest, Shape};
 use crate::walk::{walk, walk_nest, walk_repeat};
+use std::any::Any;
 use std::mem::MaybeUninit;
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 
@@ -120,6 +121,10 @@ unsafe impl Fill for Cursor {
         self.position += limit;
         Step::Done(limit)
     }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
 }
 
 // SAFETY: as above; what does not fit is dropped.
@@ -130,6 +135,21 @@ unsafe impl Drain for Cursor {
         unsafe { self.whole.walk::<false>(&self.datatype, self.user, from.cast_mut(), self.position, limit) };
         self.position += limit;
         Step::Done(length)
+    }
+
+    unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
+        let source = source.as_any()?.downcast_mut::<Cursor>()?;
+        let (Whole::Nest(from, from_offset), Whole::Nest(to, to_offset)) = (&source.whole, &self.whole) else {
+            return None;
+        };
+        if source.position > 0 || self.position > 0 || !from.same_blocks(to) {
+            return None;
+        }
+        let (from_user, to_user) = (source.user.wrapping_offset(*from_offset), self.user.wrapping_offset(*to_offset));
+        // SAFETY: the elements of both live (`new`); they have the same blocks in the same loops.
+        unsafe { copy_nest((from, to), from.loops(), to.loops(), from_user, to_user) };
+        (source.position, self.position) = (source.total, self.total);
+        Some(self.total)
     }
 }
 

@@ -202,3 +202,31 @@ fn cursors_unpack_after_seeking() {
         memory.iter().enumerate().all(|(index, &value)| value == if index % 2 == 0 { index as i32 / 2 + 1 } else { 0 })
     );
 }
+
+fn vector(stride: i64, length: i64) -> Datatype {
+    let int = Datatype::named(towpath_datatype::Basic::Int);
+    Datatype::vector(8 / length, length, stride, &int, towpath_datatype::Form::Small).expect("a valid vector")
+}
+
+#[test]
+fn cursors_take_from_a_layout_of_the_same_blocks() {
+    let mut from: [i32; 24] = std::array::from_fn(|index| index as i32);
+    let mut to = [-1i32; 24];
+    let (narrow, wide, pairs) = (vector(2, 1), vector(3, 1), vector(4, 2));
+    // SAFETY: all vectors span at most 22 integers.
+    let (mut source, mut target, mut other) = unsafe {
+        let cursor = |kind: &Datatype, memory: &mut [i32]| Cursor::new(kind, memory.as_mut_ptr().cast(), 1);
+        (cursor(&narrow, &mut from), cursor(&wide, &mut to), cursor(&pairs, &mut to))
+    };
+    // SAFETY: the memory of all cursors lives.
+    unsafe {
+        assert_eq!(other.take(&mut source), None, "blocks of another length");
+        source.seek(4);
+        assert_eq!(target.take(&mut source), None, "a source that has begun");
+        source.seek(0);
+        assert_eq!(target.take(&mut source), Some(32));
+    }
+    assert_eq!((source.position(), target.position()), (32, 32));
+    let expected = |index: usize| if index.is_multiple_of(3) { index as i32 / 3 * 2 } else { -1 };
+    assert!(to.iter().enumerate().all(|(index, &value)| value == expected(index)), "{to:?}");
+}

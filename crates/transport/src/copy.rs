@@ -47,8 +47,9 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Moves the next bytes of `source` to `target` through `bounce`, or directly where both are rows. Says how many bytes
-/// moved; `None` when one of them waits for a device.
+/// Moves the next bytes of `source` to `target`: straight, where one of them is a row or the target knows how to take
+/// them from the source's memory, else through `bounce`. Says how many bytes moved; `None` when one of them waits for a
+/// device.
 ///
 /// # Safety
 /// The memory behind both must live; `held` counts bytes of `bounce` that wait for the target and is 0 at first.
@@ -58,28 +59,55 @@ pub(crate) unsafe fn across(
     bounce: &mut [u8],
     held: &mut usize,
 ) -> Option<usize> {
-    if let (Source::Bytes { pointer: from, length: have }, Target::Bytes { pointer: to, length: room }) =
-        (&mut *source, &mut *target)
-    {
-        let step = (*have).min(*room);
-        // SAFETY: both rows have `step` bytes; a message to oneself may name overlapping rows by mistake.
-        unsafe {
-            std::ptr::copy(*from, *to, step);
-            *from = from.add(step);
-            *to = to.add(step);
-        }
-        *have -= step;
-        *room -= step;
-        return Some(step);
+    if *held > 0 {
+        // SAFETY: handed through.
+        return unsafe { emptied(target, bounce, held) };
     }
-    if *held == 0 {
-        let capacity = bounce.len().min(target.length());
-        // SAFETY: the bounce buffer has that capacity; the caller vouches for the source.
-        match unsafe { source.fill(bounce.as_mut_ptr(), capacity) } {
-            Step::Done(bytes) => *held = bytes,
-            Step::Pending => return None,
+    // SAFETY: every branch moves at most what is left of both; the caller vouches for the memory.
+    unsafe {
+        match (&mut *source, &mut *target) {
+            (Source::Bytes { pointer: from, length: have }, Target::Bytes { pointer: to, length: room }) => {
+                let step = (*have).min(*room);
+                // A message to oneself may name overlapping rows by mistake.
+                std::ptr::copy(*from, *to, step);
+                (*from, *to) = (from.add(step), to.add(step));
+                *have -= step;
+                *room -= step;
+                Some(step)
+            }
+            (Source::Bytes { pointer: from, length: have }, target) => {
+                let step = (*have).min(target.length());
+                let Step::Done(step) = target.drain(*from, step) else { return None };
+                *from = from.add(step);
+                *have -= step;
+                Some(step)
+            }
+            (source, Target::Bytes { pointer: to, length: room }) => {
+                let Step::Done(step) = source.fill(*to, *room) else { return None };
+                *to = to.add(step);
+                *room -= step;
+                Some(step)
+            }
+            (Source::Packer { fill, length: have }, Target::Unpacker { drain, length: room }) => {
+                if let Some(bytes) = drain.take(&mut **fill) {
+                    *have -= bytes;
+                    *room -= bytes;
+                    return Some(bytes);
+                }
+                let capacity = bounce.len().min(*room);
+                let Step::Done(bytes) = source.fill(bounce.as_mut_ptr(), capacity) else { return None };
+                *held = bytes;
+                emptied(target, bounce, held)
+            }
         }
     }
+}
+
+/// Hands the held bytes to the target.
+///
+/// # Safety
+/// As [`across`].
+unsafe fn emptied(target: &mut Target, bounce: &[u8], held: &mut usize) -> Option<usize> {
     // SAFETY: `held` bytes lie in the bounce buffer; the caller vouches for the target.
     match unsafe { target.drain(bounce.as_ptr(), *held) } {
         Step::Done(_) => Some(std::mem::take(held)),
@@ -90,6 +118,75 @@ pub(crate) unsafe fn across(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use towpath_base::transfer::{Drain, Fill};
+
+    /// Yields and takes every other byte, yields three at a call.
+    struct Sparse {
+        at: *mut u8,
+    }
+
+    // SAFETY: the tests make it over enough memory.
+    unsafe impl Fill for Sparse {
+        unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+            let step = capacity.min(3);
+            for index in 0..step {
+                // SAFETY: as above; `into` is lent.
+                unsafe { *into.add(index) = *self.at.add(2 * index) };
+            }
+            self.at = self.at.wrapping_add(2 * step);
+            Step::Done(step)
+        }
+    }
+
+    // SAFETY: as above.
+    unsafe impl Drain for Sparse {
+        unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+            for index in 0..length {
+                // SAFETY: as above; `from` is lent.
+                unsafe { *self.at.add(2 * index) = *from.add(index) };
+            }
+            self.at = self.at.wrapping_add(2 * length);
+            Step::Done(length)
+        }
+    }
+
+    /// Carries 10 bytes from a row or a sparse layout to another, with room for `room` of them.
+    fn carry(sparse_from: bool, sparse_to: bool, room: usize) -> Vec<u8> {
+        let mut from: Vec<u8> = (1..=20).collect();
+        let mut to = vec![0u8; 20];
+        let mut source = match sparse_from {
+            true => Source::Packer { fill: Box::new(Sparse { at: from.as_mut_ptr() }), length: 10 },
+            false => Source::Bytes { pointer: from.as_ptr(), length: 10 },
+        };
+        let mut target = match sparse_to {
+            true => Target::Unpacker { drain: Box::new(Sparse { at: to.as_mut_ptr() }), length: room },
+            false => Target::Bytes { pointer: to.as_mut_ptr(), length: room },
+        };
+        let (mut bounce, mut held) = ([0u8; 4], 0);
+        while target.length() > 0 {
+            // SAFETY: `from` and `to` outlive both and have 10 bytes in either layout.
+            match unsafe { across(&mut source, &mut target, &mut bounce, &mut held) } {
+                Some(0) | None => break,
+                Some(_) => {}
+            }
+        }
+        to
+    }
+
+    #[test]
+    fn every_pair_of_layouts_is_carried_and_never_too_far() {
+        for room in [10, 7] {
+            for (sparse_from, sparse_to) in [(false, false), (false, true), (true, false), (true, true)] {
+                let to = carry(sparse_from, sparse_to, room);
+                let step = if sparse_to { 2 } else { 1 };
+                let sent = |index: usize| (if sparse_from { 2 * index } else { index }) as u8 + 1;
+                let expected: Vec<u8> = (0..20usize)
+                    .map(|at| if at.is_multiple_of(step) && at / step < room { sent(at / step) } else { 0 })
+                    .collect();
+                assert_eq!(to, expected, "{sparse_from} {sparse_to} {room}");
+            }
+        }
+    }
 
     #[test]
     fn every_short_length_is_copied_exactly() {
