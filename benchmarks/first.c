@@ -5,7 +5,8 @@
  *     first declared|strangers BYTES
  *
  * declared: the two are neighbours in a grid that the program has declared. A pair has one first message only, so the harness starts this
- * program once for each figure.
+ * program once for each figure. Messages to itself come before, so that the first message to the other does not wait for the code of the
+ * library to come from memory.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -36,12 +37,18 @@ int main(int argc, char **argv)
     if (!strcmp(kind, "declared"))
         MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm);
     MPI_Comm_rank(comm, &rank);
-    double started = MPI_Wtime();
-    while (MPI_Wtime() - started < 0.01)
-        ;
+    for (int i = 0; i < LATER; i++) {
+        MPI_Request request;
+        MPI_Irecv(in, bytes, MPI_BYTE, rank, 1, comm, &request);
+        MPI_Send(out, bytes, MPI_BYTE, rank, 1, comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Isend(out, bytes, MPI_BYTE, rank, 1, comm, &request);
+        MPI_Recv(in, bytes, MPI_BYTE, rank, 1, comm, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     MPI_Barrier(comm);
     /* The one that answers shall be there before the first message comes, and still be polling for it. */
-    started = MPI_Wtime();
+    double started = MPI_Wtime();
     while (rank == 0 && MPI_Wtime() - started < 0.00001)
         ;
     for (int i = 0; i < LATER && rank < 2; i++) {

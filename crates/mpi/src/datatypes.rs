@@ -79,6 +79,11 @@ static PREDEFINED: LazyLock<[Option<Arc<Type>>; 256]> = LazyLock::new(|| {
     })
 });
 
+/// Makes the table of predefined datatypes, whose pages the first message would otherwise wait for.
+pub(crate) fn prepare() {
+    LazyLock::force(&PREDEFINED);
+}
+
 /// Finds a datatype.
 #[inline(always)]
 pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {

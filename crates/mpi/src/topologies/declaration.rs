@@ -11,6 +11,7 @@ use towpath_base::sync::{AtomicU64, Ordering};
 
 use crate::collectives;
 use crate::comm::Comm;
+use crate::datatypes;
 use crate::error::Result;
 use crate::lane::Lane;
 use crate::world;
@@ -51,6 +52,7 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
     }
     let lane = world::lane()?;
     forget_ended(lane);
+    datatypes::prepare();
     let made = made.map(|comm| {
         let key = KEYS.fetch_add(1, Ordering::Relaxed);
         let sources = comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.senders(comm.rank));
