@@ -121,11 +121,11 @@ impl Wires {
         }
     }
 
-    /// True when all that the declared topologies grant is on its way; needs progress until then.
-    pub fn has_granted(&self) -> bool {
+    /// True when all that the topology named `key` grants is on its way; needs progress until then.
+    pub fn has_granted(&self, key: u64) -> bool {
         match &self.strict {
             Some(strict) => strict.has_granted(),
-            None => self.shm.has_granted(),
+            None => self.shm.has_granted(key),
         }
     }
 

@@ -36,7 +36,7 @@ fn declared_senders_have_rings_before_their_first_message() {
     let mut machine = plain(4, DECLARED_ONLY);
     for rank in 0..4 {
         machine.wire(rank).declare(1, &sources(&[((rank + 1) % 4, 1), ((rank + 3) % 4, 1), (rank, 1)]));
-        assert!(machine.wire(rank).has_granted());
+        assert!(machine.wire(rank).has_granted(1));
     }
     machine.finish("declaration");
     for rank in 0..4 {
@@ -170,4 +170,17 @@ fn topologies_come_and_go_among_messages() {
             assert!(without == 0 || settings.arena_bytes < RING_AREA, "{name}: rank {rank} left edges without a ring");
         }
     }
+}
+
+#[test]
+fn a_topology_does_not_wait_for_processes_of_another_one() {
+    let mut machine = plain(3, DECLARED_ONLY);
+    // Rank 1 computes: the slot to it stays full, and the grant for it must wait.
+    machine.send(0, 1, 8);
+    machine.wire(0).declare(1, &sources(&[(1, 1)]));
+    machine.wire(0).declare(2, &sources(&[(2, 1)]));
+    assert!(!machine.wire(0).has_granted(1));
+    assert!(machine.wire(0).has_granted(2));
+    machine.finish("rank 1 is back");
+    assert!(machine.wire(0).has_granted(1));
 }

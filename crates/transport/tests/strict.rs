@@ -53,12 +53,12 @@ fn topologies_come_and_go_while_messages_flow() {
                 3..6 => machine.send(from, to, random.below(2_000)),
                 _ => machine.send(from, to, random.below(41)),
             }
-            closed += usize::from(!machine.wire(from).inner().has_granted());
+            closed += usize::from(!machine.wire(from).inner().has_granted(0));
             machine.turn(random.below(RANKS));
         }
         assert!(closed > 0, "no buffer was ever divided in the middle of a message");
         machine.finish("topologies come and go");
-        assert!((0..RANKS).all(|rank| machine.wire(rank).inner().has_granted()));
+        assert!((0..RANKS).all(|rank| machine.wire(rank).inner().has_granted(0)));
     }
 }
 
@@ -82,7 +82,7 @@ fn neighbours_get_what_strangers_leave() {
     assert_eq!(chunk(&wires[0], 1), 128);
     for wires in &mut wires {
         declare_ring(wires, 1, 48);
-        assert!(wires.has_granted(), "nothing flows, so nothing must be waited for");
+        assert!(wires.has_granted(0), "nothing flows, so nothing must be waited for");
     }
     assert_eq!([chunk(&wires[0], 1), chunk(&wires[0], 47), chunk(&wires[0], 2)], [2560, 2560, 32]);
     let sections = wires[0].sections();
@@ -106,11 +106,11 @@ fn a_division_waits_for_what_is_under_way_and_for_nobody_else() {
     let mut machine = Machine::new(strict_wires(4, &Settings::default()));
     machine.send(3, 0, 10);
     machine.wire(0).declare(1, &[(PeerIndex(1), 1)]);
-    assert!(!machine.wire(0).has_granted(), "the message of rank 3 lies in the old division");
+    assert!(!machine.wire(0).has_granted(0), "the message of rank 3 lies in the old division");
     assert!(machine.wire(0).busy(), "a rank that leaves now would leave its buffer closed");
     machine.send(2, 0, 10);
     machine.turn(0);
-    assert!(machine.wire(0).has_granted());
+    assert!(machine.wire(0).has_granted(0));
     assert!(!machine.wire(0).busy());
     machine.finish("behind the gate");
 }

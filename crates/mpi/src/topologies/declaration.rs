@@ -53,8 +53,8 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
     let lane = world::lane()?;
     forget_ended(lane);
     datatypes::prepare();
+    let key = KEYS.fetch_add(1, Ordering::Relaxed);
     let made = made.map(|comm| {
-        let key = KEYS.fetch_add(1, Ordering::Relaxed);
         let sources = comm.topology.as_ref().map_or_else(Vec::new, |topology| topology.senders(comm.rank));
         let peer = |(rank, weight): (usize, u64)| (comm.group.peers[rank], weight);
         let sources: Vec<_> = sources.into_iter().map(peer).collect();
@@ -62,7 +62,7 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
         comm.with_claim(Some(Arc::new(Claim { key })))
     });
     // Whoever waits here is served by members that are in this call too, so nobody waits for a process that computes.
-    lane.wait_for(|state| state.engine.wire().has_granted().then_some(()));
+    lane.wait_for(|state| state.engine.wire().has_granted(key).then_some(()));
     collectives::barrier(parent.handle())?;
     lane.poll();
     show("a topology was declared");

@@ -46,9 +46,10 @@ impl Shm {
         }
     }
 
-    /// True when every declared sender has been sent its grant: what is refused now needs no word.
-    pub fn has_granted(&self) -> bool {
-        self.division.senders().all(|from| {
+    /// True when every sender that the topology declares has been sent its grant: what is refused now needs no word. Senders
+    /// of other topologies do not count, since they may be outside MPI.
+    pub fn has_granted(&self, key: u64) -> bool {
+        self.division.senders_of(key).all(|from| {
             let out = &self.outgoing[from as usize];
             out.lost || out.backlog.is_empty()
         })

@@ -64,6 +64,11 @@ impl Division {
         self.declared.values().flatten().map(|edge| edge.0)
     }
 
+    /// Everybody whom one topology declares.
+    pub(crate) fn senders_of(&self, key: u64) -> impl Iterator<Item = u32> {
+        self.declared.get(&key).into_iter().flatten().map(|edge| edge.0)
+    }
+
     /// The weight with which a sender is declared now; `None` when it is not.
     pub(crate) fn weight(&self, from: u32) -> Option<u64> {
         self.weights().get(&from).copied()
