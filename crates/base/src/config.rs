@@ -114,6 +114,12 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "strict channel: time that a line takes longer for each hop over the chip's mesh",
     },
     Setting {
+        name: "TOWPATH_HEAP",
+        kind: Kind::Number,
+        default: "1",
+        meaning: "1: large blocks of MPI_Alloc_mem are shared by the ranks of a host and copied once; 0: they are private",
+    },
+    Setting {
         name: "TOWPATH_COLLECTIVE",
         kind: Kind::Text,
         default: "",

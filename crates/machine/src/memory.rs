@@ -83,13 +83,22 @@ pub fn file_system(path: &str) -> Option<(u64, u64)> {
 /// # Errors
 /// What the kernel says: not permitted, no such process, not mapped there; end of file when fewer bytes came.
 pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
-    // SAFETY: the kernel writes at most `iov_len` bytes into `bytes`; the other address is in another process and is
-    // only looked up there.
+    // SAFETY: the slice is writable for its length.
+    unsafe { read_process_into(pid, address, bytes.as_mut_ptr(), bytes.len()) }
+}
+
+/// As [`read_process`], into user memory.
+///
+/// # Safety
+/// `into` must be writable for `length` bytes.
+pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: usize) -> std::io::Result<()> {
+    let own = libc::iovec { iov_base: into.cast(), iov_len: length };
+    let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    // SAFETY: the kernel writes at most `length` bytes to `into`; the other address is in another process and is only
+    // looked up there.
     let count = unsafe { libc::process_vm_readv(pid as libc::pid_t, &own, 1, &other, 1, 0) };
     match usize::try_from(count) {
-        Ok(count) if count == bytes.len() => Ok(()),
+        Ok(count) if count == length => Ok(()),
         Ok(_) => Err(std::io::ErrorKind::UnexpectedEof.into()),
         Err(_) => Err(std::io::Error::last_os_error()),
     }
@@ -121,13 +130,24 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Grows the file to `length` bytes (sparse) if it is shorter, and maps it readable and writable.
     pub fn new(file: impl AsFd, length: usize) -> Result<Mapping, Shortage> {
+        Mapping::part(file, 0, length)
+    }
+
+    /// As [`Mapping::new`], of the `length` bytes from `offset` on, a multiple of the page size.
+    pub fn part(file: impl AsFd, offset: usize, length: usize) -> Result<Mapping, Shortage> {
         let file = file.as_fd();
+        let end = offset + length;
         let fail = |what: &str, error: Errno| {
             Shortage(format!("{length} bytes of shared memory cannot be mapped: {what} failed ({error})."))
         };
         let present = rustix::fs::fstat(file).map_err(|error| fail("fstat", error))?.st_size;
-        if (present as usize) < length {
-            rustix::fs::ftruncate(file, length as u64).map_err(|error| fail("ftruncate", error))?;
+        if (present as usize) < end {
+            let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+            if limit.is_some_and(|limit| limit < end as u64) {
+                // The kernel would not refuse it, but send a signal.
+                return Err(fail("growing the file beyond the limit of file sizes (ulimit -f)", Errno::FBIG));
+            }
+            rustix::fs::ftruncate(file, end as u64).map_err(|error| fail("ftruncate", error))?;
         }
         // SAFETY: the kernel chooses the address, so no memory in use is replaced.
         let pointer = unsafe {
@@ -137,7 +157,7 @@ impl Mapping {
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED | MapFlags::NORESERVE,
                 file,
-                0,
+                offset as u64,
             )
         }
         .map_err(|error| fail("mmap", error))?;
@@ -177,6 +197,16 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Gives the pages of a range back to the system; they read as zeros afterwards. They stay where the file system
+    /// cannot do that.
+    pub fn discard(&self, offset: usize, length: usize) {
+        assert!(offset + length <= self.length, "discard outside the mapping");
+        // SAFETY: the range is inside the mapping; whoever gives pages back says that nobody uses their content.
+        let _ = unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove) };
+    }
+}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `new` and nobody may use it after its owner is gone. Unmapping what was
@@ -199,6 +229,19 @@ mod tests {
         unsafe {
             first.pointer().add(5000).write(7);
             assert_eq!(second.pointer().add(5000).read(), 7);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_mapped_and_its_pages_go_back() {
+        let file = create_file("towpath-test").unwrap();
+        let (whole, part) = (Mapping::new(&file, 12288).unwrap(), Mapping::part(&file, 8192, 8192).unwrap());
+        // SAFETY: both mappings are that long.
+        unsafe {
+            part.pointer().add(7).write(9);
+            assert_eq!(whole.pointer().add(8199).read(), 9);
+            part.discard(0, 4096);
+            assert_eq!(whole.pointer().add(8199).read(), 0);
         }
     }
 

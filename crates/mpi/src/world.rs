@@ -15,6 +15,7 @@ use towpath_collective::Selection;
 use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::levels::Description;
+use towpath_transport::shm::Heap;
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;
@@ -126,6 +127,8 @@ pub struct World {
     pub machine: Option<Description>,
     /// The mapped segment, kept for its control pages.
     pub segment: towpath_transport::shm::Segment,
+    /// Where MPI_Alloc_mem takes memory that the peers can reach.
+    pub(crate) heap: Mutex<Heap>,
     launcher: Mutex<Box<dyn Launcher>>,
     /// First part of the context names that this process gives.
     creator: u32,
@@ -395,6 +398,7 @@ fn build(thread_level: i32) -> Result<World> {
         lane,
         world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),
         myself: comm(ContextId::new(creator, 1), vec![me], "MPI_COMM_SELF"),
+        heap: Mutex::new(Heap::new(segment.clone())),
         thread_level,
         main_thread: std::thread::current().id(),
         selection,

@@ -3,11 +3,12 @@
 //! that refuses and delays.
 
 mod machine;
+mod owned;
 
 use machine::{Machine, Traffic, strict_wires, wires};
 use towpath_base::ids::PeerIndex;
-use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
+use towpath_transport::shm::{Heap, Settings};
 use towpath_transport::wrap::{Faults, Faulty};
 use towpath_transport::{SHORT_BYTES, Wire, Wires, strict};
 
@@ -17,6 +18,28 @@ fn settings() -> Settings {
 
 /// Every kind of machine that the suite runs on: different settings, and without and with faults.
 fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
+    let mut machines = machines_without_heaps(ranks);
+    for (name, heaps) in &HEAPS {
+        let machine = machines.iter_mut().find(|(other, _)| other == name);
+        let (_, machine) = machine.expect("a machine of that name");
+        let heap = |rank: usize| {
+            let segment = machine.wire(rank).inner().segment().clone();
+            heaps(rank).then(|| Heap::new(segment))
+        };
+        let heaps: Vec<Option<Heap>> = (0..ranks).map(heap).collect();
+        machine.use_heaps(heaps);
+    }
+    machines
+}
+
+/// Says whether a rank has a heap.
+type HasHeap = fn(usize) -> bool;
+
+/// Machines whose large messages lie in heaps.
+const HEAPS: [(&str, HasHeap); 3] =
+    [("heaps", |_| true), ("heaps of some", |rank| rank % 2 == 0), ("heaps and faults", |rank| rank != 1)];
+
+fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
     let well = Faults { seed: 1, refuse: 0, delay: 0, idle: 0 };
     let badly = Faults { seed: 5, refuse: 30, delay: 40, idle: 30 };
     let kinds = [
@@ -24,6 +47,9 @@ fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
         ("never a ring", Settings { hot_sends: 0, ..settings() }, well),
         ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }, well),
         ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }, well),
+        ("heaps", settings(), well),
+        ("heaps of some", Settings { hot_sends: 1, ..settings() }, well),
+        ("heaps and faults", settings(), badly),
         ("faults", settings(), badly),
         ("faults and small rings", Settings { hot_sends: 1, ring_lines: 4, ..settings() }, badly),
     ];

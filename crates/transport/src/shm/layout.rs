@@ -2,7 +2,8 @@
 //!
 //! Behind the control pages: the table of header slots, one line per ordered pair, grouped by receiver; then one arena
 //! per rank with its outgoing cells, its bulk windows, the area out of which it grants rings to its senders, and the one
-//! out of which it makes boards for teams.
+//! out of which it makes boards for teams. Behind all arenas, mapped for itself because a rank can do without: one heap
+//! per rank, from which programs get memory that their peers can reach.
 //! The file is sparse: only what is touched exists.
 
 use towpath_base::control::{PAGE, behind_control_pages};
@@ -34,13 +35,25 @@ pub const WINDOW_LINES: usize = 2 * LINE;
 /// Bytes out of which the first rank of a team takes the team's board.
 pub const BOARD_AREA: usize = 64 << 20;
 
+/// Messages of a rank at one time that its receivers may copy too.
+pub const SHARES: usize = 63;
+const SHARES_IN_PAGE: usize = 21;
+/// Bytes of the lines of such a message: the sender's, the receiver's, and the claims of both.
+pub const SHARE_BYTES: usize = 3 * LINE;
+/// Address space for the heaps of all ranks together, and for one of them at most.
+const HEAPS: usize = 64 << 30;
+const HEAP_AT_MOST: usize = 4 << 30;
+/// Heaps begin at a multiple of this, a large page.
+const HEAP_UNIT: usize = 2 << 20;
+
 /// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go where memory is short.
 pub const RESERVE_BYTES: usize = PAGE / 2;
 
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
-const RINGS_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_BYTES;
+const SHARES_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_BYTES;
+const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
 
@@ -65,7 +78,7 @@ impl Layout {
         ranks * LINE
     }
 
-    /// Length of the whole segment in bytes.
+    /// Length of the segment without the heaps in bytes.
     pub fn length(&self) -> usize {
         self.arenas_at + self.ranks * ARENA
     }
@@ -97,6 +110,22 @@ impl Layout {
     /// First byte of a rank's window.
     pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
         self.arena(owner) + WINDOWS_AT + window * WINDOW_BYTES
+    }
+
+    /// The first line of a message of `owner` that its receiver may copy too.
+    pub fn share(&self, owner: usize, share: usize) -> usize {
+        let (page, inside) = (share / SHARES_IN_PAGE, share % SHARES_IN_PAGE);
+        self.arena(owner) + SHARES_AT + page * PAGE + inside * SHARE_BYTES
+    }
+
+    /// Where the heaps begin in the file.
+    pub fn heaps_at(&self) -> usize {
+        self.length().next_multiple_of(HEAP_UNIT)
+    }
+
+    /// Bytes of a rank's heap; heap i begins i times as far behind [`Layout::heaps_at`].
+    pub fn heap_bytes(&self) -> usize {
+        (HEAPS / self.ranks / HEAP_UNIT * HEAP_UNIT).min(HEAP_AT_MOST)
     }
 
     /// First byte of a receiver's ring area ([`RING_AREA`] bytes).
@@ -180,7 +209,10 @@ mod tests {
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
             assert_eq!(layout.reserve(0) + RESERVE_BYTES, layout.window_bytes(0, 0));
-            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.ring_area(0));
+            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.share(0, 0));
+            assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
+            assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
+            assert!(layout.heaps_at() >= layout.length() && layout.heap_bytes() >= HEAP_UNIT);
             assert_eq!(layout.ring_area(last) + RING_AREA, layout.board_area(last));
             assert_eq!(layout.board_area(last) + BOARD_AREA, layout.length());
             assert_eq!(layout.slot(last, last) % LINE, 0);

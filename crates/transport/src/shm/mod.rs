@@ -8,10 +8,12 @@
 mod arena;
 pub mod board;
 mod cells;
+mod claims;
 mod declared;
 mod division;
 mod entry;
 mod grant;
+mod heap;
 pub mod layout;
 #[cfg(all(test, loom))]
 mod model;
@@ -21,10 +23,13 @@ mod receive;
 mod ring;
 mod segment;
 mod send;
+mod share;
 mod slot;
+mod theft;
 mod window;
 
 pub use declared::Section;
+pub use heap::Heap;
 pub use segment::Segment;
 
 use std::collections::VecDeque;
@@ -46,7 +51,6 @@ use push::{Advance, Pushes, Whereabouts};
 use receive::Incoming;
 use ring::RingReceiver;
 use send::Outgoing;
-use window::{Window, WindowId, drained_count};
 
 /// Smallest payload of a ring: its messages may be as long as those through a cell.
 const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
@@ -137,6 +141,7 @@ impl Shm {
         let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
         let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
+        let pushes = Pushes::new(&segment);
         Shm {
             doorbell,
             doorbell_words: peers.len().div_ceil(64),
@@ -154,7 +159,7 @@ impl Shm {
             returning: 0,
             maker: Maker::new(),
             cells: Cells::new(),
-            pushes: Pushes::new(own),
+            pushes,
             pulls: Pulls::new(own),
             finished: Vec::new(),
             dead: VecDeque::new(),
@@ -191,13 +196,11 @@ impl Shm {
         if target.length() == 0 {
             self.post_control(from, Control { kind: Kind::Release, words: [name, 0], extra: 0 });
             self.finished.push(token);
-        } else if let Some((index, shape)) = Whereabouts::decode(place).window {
-            let id = WindowId { owner: from as u32, index };
-            let start = drained_count(&self.segment, id);
-            self.pulls.follow(from as u32, token, target, Window::new(&self.segment, id, shape, start));
         } else {
-            self.pulls.want(from as u32, name, token, target);
-            self.begin_pulls();
+            let place = Whereabouts::decode(place);
+            if !self.pulls.start(&self.segment, from as u32, token, target, place, name) {
+                self.begin_pulls();
+            }
         }
     }
 
@@ -280,14 +283,14 @@ impl Shm {
         let mut index = 0;
         while index < self.pushes.running() {
             let (to, advance, token) = self.pushes.step(&self.segment, index);
-            if advance != Advance::Nothing {
+            moved |= advance != Advance::Nothing;
+            if matches!(advance, Advance::Some | Advance::Done) {
                 self.outgoing[to as usize].notify();
-                moved = true;
             }
             if let Some(token) = token {
                 sink.released(token);
             }
-            index += usize::from(advance != Advance::Done);
+            index += usize::from(!advance.is_end());
         }
         moved
     }

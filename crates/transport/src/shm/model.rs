@@ -12,6 +12,7 @@ use loom::thread;
 use towpath_base::sync::{AtomicUsize, LongWords, Words};
 
 use super::board::Rounds;
+use super::claims::{self, Claims};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
 
@@ -289,4 +290,103 @@ fn one_member_of_a_board_does_the_common_work() {
     });
     won.assert("the first member claims");
     lost.assert("the second member claims");
+}
+
+/// Both sides copy a message of three units, twice over the same words, and both read all of it when they hold it complete.
+#[test]
+fn both_sides_of_a_shared_copy_do_each_unit_once() {
+    const UNITS: u32 = 2;
+    let (helped, alone, later) = (Reached::default(), Reached::default(), Reached::default());
+    let (by_both, by_one, gone_on) = (helped.clone(), alone.clone(), later.clone());
+    model(move || {
+        let words = LongFlags::new(claims::WORDS);
+        let payloads = [Payload::new(UNITS as usize), Payload::new(UNITS as usize)];
+        let (sender_words, into) = (words.clone(), payloads.clone());
+        // How the receiver hears of a message: two slots, so that the second announcement may wait there.
+        let announced = LongFlags::new(2);
+        let (announce, by_both, by_one) = (announced.clone(), by_both.clone(), by_one.clone());
+        let sending = thread::spawn(move || {
+            for (number, payload) in into.iter().enumerate() {
+                let mut side = Claims::open(sender_words.clone(), number as u32 + 1, true);
+                side.set_units(UNITS);
+                announce.store_release(number, 1);
+                let mut own = 0;
+                while let Some(unit) = side.claim() {
+                    payload.write(unit as usize, unit + 1);
+                    side.finish();
+                    own += 1;
+                }
+                if own == UNITS {
+                    by_one.mark()
+                } else {
+                    by_both.mark()
+                }
+                while !side.is_complete() {
+                    thread::yield_now();
+                }
+                // The memory is free again: reading it must not race with the other side's work.
+                (0..UNITS).for_each(|unit| assert_eq!(payload.read(unit as usize), unit + 1));
+            }
+        });
+        for (number, payload) in payloads.iter().enumerate() {
+            while announced.load_acquire(number) == 0 {
+                thread::yield_now();
+            }
+            let mut side = Claims::follow(words.clone(), number as u32 + 1, false, UNITS);
+            side.join();
+            while let Some(unit) = side.claim() {
+                payload.write(unit as usize, unit + 1);
+                side.finish();
+            }
+            while !side.is_complete() {
+                thread::yield_now();
+            }
+            if side.taken().is_none() {
+                gone_on.mark();
+            }
+            (0..UNITS).for_each(|unit| assert_eq!(payload.read(unit as usize), unit + 1));
+        }
+        sending.join().unwrap();
+    });
+    helped.assert("a copy that both sides share");
+    alone.assert("a copy that one side does alone");
+    later.assert("a sender that is at its next message when the receiver looks");
+}
+
+/// The receiver claims a unit that it cannot copy and gives it back; the sender, which may have found nothing left, does it.
+#[test]
+fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
+    let waited = Reached::default();
+    let waiting = waited.clone();
+    model(move || {
+        let (words, payload) = (LongFlags::new(claims::WORDS), Payload::new(2));
+        let mut side = Claims::open(words.clone(), 1, true);
+        side.set_units(2);
+        let (into, waiting) = (payload.clone(), waiting.clone());
+        let sending = thread::spawn(move || {
+            while !side.is_complete() {
+                match side.claim() {
+                    Some(unit) => {
+                        into.write(unit as usize, unit + 1);
+                        side.finish();
+                    }
+                    None => {
+                        waiting.mark();
+                        thread::yield_now();
+                    }
+                }
+            }
+        });
+        let other = Claims::follow(words, 1, false, 2);
+        other.join();
+        if other.claim().is_some() {
+            other.unclaim();
+        }
+        while !other.is_complete() {
+            thread::yield_now();
+        }
+        sending.join().unwrap();
+        assert_eq!([payload.read(0), payload.read(1)], [1, 2]);
+    });
+    waited.assert("a sender that finds nothing left");
 }

@@ -2,30 +2,35 @@
 //!
 //! A region whose sender has found a window is drained from there. For any other region one of the receiver's own
 //! windows is lent to the sender; where all are in use the pull waits. The first one has a reserve that is provided from
-//! the beginning ([`Shape::RESERVE`]): where memory is short, large messages go through it one after the other.
+//! the beginning ([`Shape::RESERVE`]): where memory is short, large messages go through it one after the other. A region in
+//! a heap is copied from there.
 
 use std::collections::VecDeque;
 
+use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{Step, Target};
 
+use super::claims::Claims;
 use super::layout::{IN_WINDOWS, OUT_WINDOWS};
-use super::push::Advance;
+use super::push::{Advance, UNITS_OF_A_STEP, Whereabouts};
 use super::segment::Segment;
-use super::window::{Shape, Window, WindowId};
+use super::share::{Lines, direct_unit};
+use super::theft::{Readers, Theft};
+use super::window::{Shape, Window, WindowId, drained_count};
 use crate::routine::Routines;
 
 /// A message on its way out of a window.
-struct Pull {
-    from: u32,
-    token: u64,
+struct Draining {
     target: Target,
     window: Window,
     drained: u32,
+    /// Set where chunks may be read from the sender's process.
+    theft: Option<Theft>,
 }
 
-impl Pull {
+impl Draining {
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment, routines: &mut Routines) -> Advance {
+    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, routines: &mut Routines) -> Advance {
         let mut advance = Advance::Nothing;
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
@@ -38,12 +43,80 @@ impl Pull {
             self.drained = self.drained.wrapping_add(1);
             self.window.drain(self.drained);
             advance = Advance::Some;
-            if end {
+            if end || self.is_all() {
                 return Advance::Done;
             }
         }
+        let Some(theft) = &mut self.theft else { return advance };
+        if advance == Advance::Some {
+            theft.starved = 0;
+        } else if theft.step(segment, from, readers) {
+            return if self.is_all() { Advance::Done } else { Advance::Some };
+        }
         advance
     }
+
+    /// True when the drained and the read chunks together are the message.
+    fn is_all(&self) -> bool {
+        let drained = self.drained.wrapping_sub(self.window.start());
+        self.theft.as_ref().is_some_and(|theft| drained + theft.read == theft.units)
+    }
+}
+
+/// A message out of a heap, which this side copies, and the sender too where it can reach the target.
+struct Direct {
+    source: *const u8,
+    target: Target,
+    wanted: usize,
+    claims: Claims<MappedLongWords>,
+    /// A unit that is claimed and that the target did not take yet.
+    unit: Option<u32>,
+    /// The target may be filled in any order.
+    any_order: Option<*mut u8>,
+}
+
+impl Direct {
+    fn step(&mut self) -> Advance {
+        let mut advance = Advance::Nothing;
+        for _ in 0..UNITS_OF_A_STEP {
+            let Some(number) = self.unit.take().or_else(|| self.claims.claim()) else { break };
+            let size = direct_unit(self.wanted);
+            let at = number as usize * size;
+            let length = size.min(self.wanted - at);
+            // SAFETY: the unit is claimed and lies inside both rows; both sides keep them until all is copied.
+            let step = unsafe {
+                match self.any_order {
+                    Some(target) => {
+                        std::ptr::copy_nonoverlapping(self.source.add(at), target.add(at), length);
+                        Step::Done(length)
+                    }
+                    None => self.target.drain(self.source.add(at), length),
+                }
+            };
+            if step == Step::Pending {
+                self.unit = Some(number);
+                return advance;
+            }
+            self.claims.finish();
+            advance = Advance::Some;
+        }
+        if self.unit.is_none() && self.claims.is_complete() { Advance::Done } else { advance }
+    }
+}
+
+// SAFETY: the pointers are those of the message's source and target, see `Source` and `Target`.
+unsafe impl Send for Direct {}
+
+enum Work {
+    Draining(Draining),
+    Direct(Direct),
+}
+
+/// A message that comes.
+struct Pull {
+    from: u32,
+    token: u64,
+    work: Work,
 }
 
 /// As [`Target::drain`], with the routine that suits the chunk.
@@ -105,6 +178,7 @@ pub(crate) struct Pulls {
     waiting: VecDeque<Wanted>,
     running: Vec<Pull>,
     routines: Routines,
+    readers: Readers,
 }
 
 impl Pulls {
@@ -116,6 +190,7 @@ impl Pulls {
             waiting: VecDeque::new(),
             running: Vec::new(),
             routines: Routines::new(),
+            readers: Readers::default(),
         }
     }
 
@@ -129,15 +204,57 @@ impl Pulls {
         self.running.is_empty()
     }
 
-    /// Drains a region from the sender's own window.
-    pub(crate) fn follow(&mut self, from: u32, token: u64, target: Target, window: Window) {
-        let drained = window.start();
-        self.running.push(Pull { from, token, target, window, drained });
+    /// Brings a region from where its key says that it is; false when it waits for one of our windows.
+    pub(crate) fn start(
+        &mut self,
+        segment: &Segment,
+        from: u32,
+        token: u64,
+        target: Target,
+        place: Whereabouts,
+        name: u64,
+    ) -> bool {
+        let work = match (place.window, place.share) {
+            (Some((index, shape)), share) => {
+                let id = WindowId { owner: from, index };
+                let window = Window::new(segment, id, shape, drained_count(segment, id));
+                let lines = share.map(|index| Lines::new(segment, from, index));
+                let theft = lines.and_then(|lines| Theft::new(lines, &target, place.length, shape));
+                Work::Draining(Draining { target, drained: window.start(), window, theft })
+            }
+            (None, Some(index)) => match self.join(segment, from, target, index) {
+                Ok(direct) => Work::Direct(direct),
+                Err(target) => {
+                    self.waiting.push_back(Wanted { from, name, token, target });
+                    return false;
+                }
+            },
+            (None, None) => {
+                self.waiting.push_back(Wanted { from, name, token, target });
+                return false;
+            }
+        };
+        self.running.push(Pull { from, token, work });
+        true
     }
 
-    /// Wants a region whose sender has no window for it.
-    pub(crate) fn want(&mut self, from: u32, name: u64, token: u64, target: Target) {
-        self.waiting.push_back(Wanted { from, name, token, target });
+    /// Begins to copy a message out of a heap; gives the target back where the heaps are not mapped.
+    fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<Direct, Target> {
+        let wanted = target.length();
+        let any_order = match &target {
+            Target::Bytes { pointer, .. } => Some(*pointer),
+            Target::Unpacker { .. } => None,
+        };
+        let heap = any_order.and_then(|pointer| segment.in_heaps(pointer, wanted));
+        let lines = Lines::new(segment, from, index);
+        // Whose number is smaller takes the front, so that buffers that go to and fro keep their halves near one core.
+        let front = heap.is_none() || self.own < from;
+        let units = wanted.div_ceil(direct_unit(wanted)) as u32;
+        let (claims, place, _) = lines.follow(front, units);
+        let Some(source) = place.heap.and_then(|offset| segment.heap_address(offset)) else { return Err(target) };
+        lines.set_target(heap, wanted);
+        claims.join();
+        Ok(Direct { source, target, wanted, claims, unit: None, any_order })
     }
 
     /// Starts the next waiting pull if one of our windows is free.
@@ -149,7 +266,8 @@ impl Pulls {
         let id = WindowId { owner: self.own, index };
         let start = self.resting[slot].take()?;
         let window = Window::new(segment, id, shape, start);
-        self.running.push(Pull { from, token, target, window, drained: start });
+        let work = Work::Draining(Draining { target, window, drained: start, theft: None });
+        self.running.push(Pull { from, token, work });
         Some(Begun { from, name, length: length as u64, index, shape, start })
     }
 
@@ -171,7 +289,11 @@ impl Pulls {
     /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far, and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
-        let (from, token, advance) = (pull.from, pull.token, pull.step(segment, &mut self.routines));
+        let (from, token) = (pull.from, pull.token);
+        let advance = match &mut pull.work {
+            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
+            Work::Direct(direct) => direct.step(),
+        };
         if advance == Advance::Done {
             self.end(index);
         }
@@ -187,7 +309,7 @@ impl Pulls {
     }
 
     fn end(&mut self, index: usize) {
-        let Pull { window, .. } = self.running.swap_remove(index);
+        let Work::Draining(Draining { window, .. }) = self.running.swap_remove(index).work else { return };
         if window.id.owner == self.own {
             // Equal after a whole message; after a sender's death this frees the window.
             let filled = window.filled();

@@ -2,12 +2,16 @@
 //!
 //! A region gets one of the sender's own windows if one is free and is filled at once, before anybody asks: the
 //! announcement then says where, and the receiver needs no word to the sender. Without a free window the region waits
-//! until its receiver names one of *its* windows.
+//! until its receiver names one of *its* windows. A region in a heap needs no window: its receiver copies it from there,
+//! and the sender helps where it can reach the target.
 
+use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{Source, Step};
 
+use super::claims::{Claims, MOST_UNITS};
 use super::layout::OUT_WINDOWS;
 use super::segment::Segment;
+use super::share::{DIRECT_AT_LEAST, Lines, Place, SHARED_AT_LEAST, Shares, direct_unit};
 use super::window::{Shape, Window, WindowId, resting_count};
 use crate::RegionKey;
 use crate::regions::{Published, Regions};
@@ -19,42 +23,57 @@ pub(crate) enum Advance {
     Nothing,
     /// Something moved.
     Some,
-    /// The transfer is complete.
+    /// The transfer is complete, and the other side may wait for the last of it.
     Done,
+    /// The transfer is complete, and the other side waits for nothing: it need not be woken.
+    Over,
+}
+
+impl Advance {
+    /// True when the transfer is complete.
+    pub(crate) fn is_end(self) -> bool {
+        matches!(self, Advance::Done | Advance::Over)
+    }
+
+    /// The end of a transfer after this.
+    fn end(self) -> Advance {
+        if self == Advance::Nothing { Advance::Over } else { Advance::Done }
+    }
 }
 
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-/// Where a region's key says that its bytes are: length, and the sender's window and its shape if it has one.
+/// Where a region's key says that its bytes are: length, the sender's window and its shape if it has one, and the number of
+/// the lines if the receiver may copy too. Lines and no window: the bytes are in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
     pub(crate) length: u64,
     pub(crate) window: Option<(u32, Shape)>,
+    pub(crate) share: Option<u32>,
 }
 
 const LENGTH_BITS: u32 = 48;
 
 impl Whereabouts {
     pub(crate) fn encode(self) -> u64 {
-        let window = self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.log()) << 8);
-        self.length | window << LENGTH_BITS
+        let window = self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.log()) << 4);
+        let share = self.share.map_or(0, |index| u64::from(index + 1));
+        self.length | (window | share << 8) << LENGTH_BITS
     }
 
     pub(crate) fn decode(word: u64) -> Whereabouts {
-        let window = word >> LENGTH_BITS;
-        let index = (window & 0xFF) as u32;
+        let place = word >> LENGTH_BITS;
+        let (index, log, share) = ((place & 0xF) as u32, (place >> 4 & 0xF) as u32, (place >> 8) as u32);
         Whereabouts {
             length: word & ((1 << LENGTH_BITS) - 1),
-            window: (index > 0).then(|| (index - 1, Shape::from_log((window >> 8) as u32))),
+            window: (index > 0).then(|| (index - 1, Shape::from_log(log))),
+            share: share.checked_sub(1),
         }
     }
 }
 
 /// A message on its way into a window.
-struct Push {
-    to: u32,
-    /// Name of the region while it can be withdrawn or released unread; what to report.
-    region: Option<(u64, u64)>,
+struct Filling {
     source: Source,
     remaining: usize,
     window: Window,
@@ -62,13 +81,15 @@ struct Push {
     /// What the sender knows of the receiver's count.
     drained: u32,
     ended: bool,
+    /// Set where the receiver may read chunks from the end by itself.
+    share: Option<(u32, Claims<MappedLongWords>)>,
 }
 
-impl Push {
-    fn new(to: u32, region: Option<(u64, u64)>, source: Source, length: usize, window: Window) -> Push {
+impl Filling {
+    fn new(source: Source, length: usize, window: Window) -> Filling {
         let remaining = source.length().min(length);
         let start = window.start();
-        Push { to, region, source, remaining, window, filled: start, drained: start, ended: false }
+        Filling { source, remaining, window, filled: start, drained: start, ended: false, share: None }
     }
 
     /// Fills every free chunk. Done when all is filled and the receiver has begun to drain.
@@ -82,6 +103,12 @@ impl Push {
                     return advance;
                 }
             }
+            if let Some((_, claims)) = &self.share
+                && claims.claim().is_none()
+            {
+                // The receiver has taken the rest; it may still give some of it back.
+                return if self.others_are_copied() { advance.end() } else { advance };
+            }
             let capacity = self.window.shape().chunk_bytes().min(self.remaining);
             let place = self.window.chunk(segment, self.filled);
             // SAFETY: the chunk is ours until counted, and `publish` promised that the source lives.
@@ -92,15 +119,110 @@ impl Push {
             self.filled = self.filled.wrapping_add(1);
             advance = Advance::Some;
         }
-        if self.has_begun() { Advance::Done } else { advance }
+        if self.has_begun() { advance.end() } else { advance }
     }
 
-    /// True when the receiver has drained something.
+    /// True when the receiver has read what it has taken.
+    fn others_are_copied(&self) -> bool {
+        let taken = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| claims.other_has_copied(back));
+        self.share.as_ref().is_none_or(|(_, claims)| taken(claims))
+    }
+
+    /// True when the receiver has drained or read something.
     fn has_begun(&mut self) -> bool {
         if self.drained == self.window.start() {
             self.drained = self.window.drained();
         }
-        self.drained != self.window.start()
+        let shared = |claims: &Claims<_>| claims.taken().is_none_or(|(_, back)| back > 0);
+        self.drained != self.window.start() || self.share.as_ref().is_some_and(|(_, claims)| shared(claims))
+    }
+}
+
+/// A message out of a heap: its receiver copies it, and so does this side where the receiver's memory is in a heap too.
+struct Direct {
+    source: *const u8,
+    length: usize,
+    lines: Lines,
+    index: u32,
+    claims: Claims<MappedLongWords>,
+    joined: bool,
+    /// Where it goes, and how many bytes are wanted; `None` where only the receiver can write.
+    target: Option<(*mut u8, usize)>,
+}
+
+/// Units that one step copies at most, so that other messages move too.
+pub(super) const UNITS_OF_A_STEP: u32 = 8;
+
+impl Direct {
+    fn step(&mut self, segment: &Segment) -> Advance {
+        if !self.joined && !self.join(segment) {
+            return Advance::Nothing;
+        }
+        let mut advance = Advance::Nothing;
+        if let Some((target, wanted)) = self.target {
+            let unit = direct_unit(wanted);
+            for _ in 0..UNITS_OF_A_STEP {
+                let Some(number) = self.claims.claim() else { break };
+                let at = number as usize * unit;
+                // SAFETY: the unit is claimed and lies inside both rows; both sides keep them until all is copied.
+                unsafe { std::ptr::copy_nonoverlapping(self.source.add(at), target.add(at), unit.min(wanted - at)) };
+                self.claims.finish();
+                advance = Advance::Some;
+            }
+        }
+        if self.claims.is_complete() { advance.end() } else { advance }
+    }
+
+    /// Learns where the bytes go, once the receiver has begun.
+    #[cold]
+    fn join(&mut self, segment: &Segment) -> bool {
+        self.joined = self.claims.is_joined();
+        if self.joined {
+            let (heap, wanted) = self.lines.target();
+            assert!(wanted <= self.length, "a receiver wants more of a message than there is: the segment is damaged");
+            self.target = heap.and_then(|offset| segment.heap_address(offset)).map(|target| (target, wanted));
+            self.claims.set_units(wanted.div_ceil(direct_unit(wanted)) as u32);
+            if heap.is_none() {
+                self.claims.leave_all();
+            }
+        }
+        self.joined
+    }
+}
+
+// SAFETY: the pointers are those of the message's source and target, see `Source` and `Target`.
+unsafe impl Send for Direct {}
+
+enum Work {
+    Filling(Filling),
+    Direct(Direct),
+}
+
+/// A published region that has begun its way.
+struct Push {
+    to: u32,
+    /// Name of the region while it can be withdrawn or released unread; what to report.
+    region: Option<(u64, u64)>,
+    work: Work,
+}
+
+impl Push {
+    fn step(&mut self, segment: &Segment) -> Advance {
+        match &mut self.work {
+            Work::Filling(filling) => filling.step(segment),
+            Work::Direct(direct) => direct.step(segment),
+        }
+    }
+
+    fn has_begun(&mut self) -> bool {
+        match &mut self.work {
+            Work::Filling(filling) => filling.has_begun(),
+            Work::Direct(direct) => direct.claims.is_joined(),
+        }
+    }
+
+    fn is_named(&self, name: u64) -> bool {
+        self.region.is_some_and(|(own, _)| own == name)
     }
 }
 
@@ -113,12 +235,14 @@ pub(crate) struct Pushes {
     held: [bool; OUT_WINDOWS],
     /// Bytes of each own window whose pages are provided.
     provided: [usize; OUT_WINDOWS],
+    shares: Shares,
 }
 
 impl Pushes {
-    pub(crate) fn new(own: usize) -> Pushes {
+    pub(crate) fn new(segment: &Segment) -> Pushes {
         Pushes {
-            own: own as u32,
+            own: segment.own_rank() as u32,
+            shares: Shares::new(segment),
             regions: Regions::default(),
             running: Vec::new(),
             held: [false; OUT_WINDOWS],
@@ -139,15 +263,54 @@ impl Pushes {
     /// Makes a region available.
     pub(crate) fn publish(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> RegionKey {
         let length = source.length();
+        if let Some(key) = self.publish_direct(segment, to, token, &source) {
+            return key;
+        }
         let window = if length > 0 { self.take_window(segment, length) } else { None };
-        let place = Whereabouts { length: length as u64, window: window.as_ref().map(|w| (w.id.index, w.shape())) };
+        let mut place = Whereabouts {
+            length: length as u64,
+            window: window.as_ref().map(|w| (w.id.index, w.shape())),
+            share: None,
+        };
         let Some(window) = window else {
             let name = self.regions.publish(Published { to, token, source });
             return RegionKey([name, place.encode()]);
         };
         let name = self.regions.publish(Published { to, token, source: NOTHING });
-        self.running.push(Push::new(to, Some((name, token)), source, length, window));
+        let share = self.share(segment, &source, window.shape());
+        place.share = share.as_ref().map(|(index, _)| *index);
+        let work = Work::Filling(Filling { share, ..Filling::new(source, length, window) });
+        self.running.push(Push { to, region: Some((name, token)), work });
         RegionKey([name, place.encode()])
+    }
+
+    /// Makes a region available that lies in a heap; `None` where another way is better.
+    fn publish_direct(&mut self, segment: &Segment, to: u32, token: u64, source: &Source) -> Option<RegionKey> {
+        let &Source::Bytes { pointer, length } = source else { return None };
+        if length < DIRECT_AT_LEAST {
+            return None;
+        }
+        let heap = Some(segment.in_heaps(pointer, length)?);
+        let place = Place { address: pointer as u64, heap };
+        let (index, claims) = self.shares.open(segment, self.own < to, place)?;
+        let lines = Lines::new(segment, self.own, index);
+        let name = self.regions.publish(Published { to, token, source: NOTHING });
+        let direct = Direct { source: pointer, length, lines, index, claims, joined: false, target: None };
+        self.running.push(Push { to, region: Some((name, token)), work: Work::Direct(direct) });
+        let place = Whereabouts { length: length as u64, window: None, share: Some(index) };
+        Some(RegionKey([name, place.encode()]))
+    }
+
+    /// Lines through which the receiver may take chunks of a message that goes through a window.
+    fn share(&mut self, segment: &Segment, source: &Source, shape: Shape) -> Option<(u32, Claims<MappedLongWords>)> {
+        let &Source::Bytes { pointer, length } = source else { return None };
+        let units = length.div_ceil(shape.chunk_bytes());
+        if length < SHARED_AT_LEAST || units > MOST_UNITS {
+            return None;
+        }
+        let (index, mut claims) = self.shares.open(segment, true, Place { address: pointer as u64, heap: None })?;
+        claims.set_units(units as u32);
+        Some((index, claims))
     }
 
     /// One of the own windows for a message of `length` bytes.
@@ -170,7 +333,7 @@ impl Pushes {
 
     /// Takes a region back; false when its receiver has begun.
     pub(crate) fn withdraw(&mut self, name: u64) -> bool {
-        let Some(index) = self.running.iter().position(|push| push.region.is_some_and(|(own, _)| own == name)) else {
+        let Some(index) = self.running.iter().position(|push| push.is_named(name)) else {
             return self.regions.take(name).is_some();
         };
         if self.running[index].has_begun() {
@@ -182,7 +345,7 @@ impl Pushes {
 
     /// The receiver does not want a region: what to report.
     pub(crate) fn released(&mut self, name: u64) -> Option<u64> {
-        let running = self.running.iter().position(|push| push.region.is_some_and(|(own, _)| own == name));
+        let running = self.running.iter().position(|push| push.is_named(name));
         match running {
             Some(index) => self.abandon(index),
             None => self.regions.take(name).map(|region| region.token),
@@ -192,18 +355,36 @@ impl Pushes {
     /// The receiver names a window of its own for a region. One that was withdrawn is sent as nothing.
     pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, window: Window) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if let Some(source) = self.leave_heap(name) {
+            self.running.push(Push {
+                to,
+                region: self.regions.take(name).map(|region| (name, region.token)),
+                work: Work::Filling(Filling::new(source, length, window)),
+            });
+            return;
+        }
         let (region, source) = match self.regions.take(name) {
             Some(region) => (Some((name, region.token)), region.source),
             None => (None, NOTHING),
         };
-        self.running.push(Push::new(to, region, source, length, window));
+        self.running.push(Push { to, region, work: Work::Filling(Filling::new(source, length, window)) });
+    }
+
+    /// The source of a message in a heap that its receiver cannot reach.
+    fn leave_heap(&mut self, name: u64) -> Option<Source> {
+        let index = self.running.iter().position(|push| push.is_named(name))?;
+        let Work::Direct(direct) = &self.running[index].work else { return None };
+        let source = Source::Bytes { pointer: direct.source, length: direct.length };
+        self.shares.close(direct.index);
+        self.running.swap_remove(index);
+        Some(source)
     }
 
     /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far, and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
         let (to, advance) = (push.to, push.step(segment));
-        let token = if advance == Advance::Done { self.end(index) } else { None };
+        let token = if advance.is_end() { self.end(index) } else { None };
         (to, advance, token)
     }
 
@@ -221,17 +402,26 @@ impl Pushes {
 
     /// Ends a push whose receiver will not drain it, and frees the window where it is our own.
     fn abandon(&mut self, index: usize) -> Option<u64> {
-        let push = &self.running[index];
-        if push.window.id.owner == self.own {
-            push.window.drain(push.filled);
+        if let Work::Filling(filling) = &self.running[index].work
+            && filling.window.id.owner == self.own
+        {
+            filling.window.drain(filling.filled);
         }
         self.end(index)
     }
 
     fn end(&mut self, index: usize) -> Option<u64> {
         let push = self.running.swap_remove(index);
-        if push.window.id.owner == self.own {
-            self.held[push.window.id.index as usize] = false;
+        match push.work {
+            Work::Filling(filling) => {
+                if filling.window.id.owner == self.own {
+                    self.held[filling.window.id.index as usize] = false;
+                }
+                if let Some((share, _)) = filling.share {
+                    self.shares.close(share);
+                }
+            }
+            Work::Direct(direct) => self.shares.close(direct.index),
         }
         let (name, token) = push.region?;
         self.regions.take(name);
@@ -242,12 +432,16 @@ impl Pushes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shm::layout::SHARES;
 
     #[test]
     fn whereabouts_survive_their_journey() {
+        let last = Some(SHARES as u32 - 1);
         for window in [None, Some((0, Shape::of(1))), Some((3, Shape::of(1 << 30)))] {
-            let place = Whereabouts { length: (1 << LENGTH_BITS) - 1, window };
-            assert_eq!(Whereabouts::decode(place.encode()), place);
+            for share in [None, Some(0), last] {
+                let place = Whereabouts { length: (1 << LENGTH_BITS) - 1, window, share };
+                assert_eq!(Whereabouts::decode(place.encode()), place);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use towpath_base::control::{ControlPage, PAGE, SegmentHead, control_page_offset};
-use towpath_base::sync::{AtomicU64, MappedWords, Ordering};
+use towpath_base::sync::{AtomicU64, MappedLongWords, MappedWords, Ordering};
 use towpath_machine::memory::{Mapping, check_headroom};
 use towpath_machine::wait;
 
@@ -16,6 +16,8 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 pub struct Segment {
     mapping: Arc<Mapping>,
+    /// The heaps of all ranks; `None` where address space or file sizes are limited.
+    heaps: Option<Arc<Mapping>>,
     layout: Layout,
     ranks: usize,
     own: usize,
@@ -37,7 +39,7 @@ impl Segment {
         if own >= ranks {
             return Err(Error::NoSuchRank { rank: own, ranks });
         }
-        let layout = Layout::new(ranks);
+        let (file, layout) = (file.as_fd(), Layout::new(ranks));
         let needed = [
             (0, PAGE),
             (control_page_offset(own), PAGE),
@@ -51,12 +53,19 @@ impl Segment {
             mapping.populate(offset, length)?;
         }
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
-        Ok(Segment { mapping: Arc::new(mapping), layout, ranks, own, allowance, windows: true })
+        let heaps = Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
+        Ok(Segment { mapping: Arc::new(mapping), heaps, layout, ranks, own, allowance, windows: true })
     }
 
     /// The segment for a wire that may use windows, or must do with the reserve of the first one.
     pub(crate) fn with_windows(self, windows: bool) -> Segment {
         Segment { windows, ..self }
+    }
+
+    /// The segment of a rank that could not map the heaps; for tests.
+    #[doc(hidden)]
+    pub fn without_heaps(self) -> Segment {
+        Segment { heaps: None, ..self }
     }
 
     /// How many ranks the host has.
@@ -120,6 +129,38 @@ impl Segment {
     /// Provides the pages of a range that speeds things up but can be done without; false where memory is short.
     pub(crate) fn populate(&self, offset: usize, length: usize) -> bool {
         self.allows(length as u64) && self.mapping.populate(offset, length).is_ok()
+    }
+
+    /// The heaps, where they are mapped.
+    pub(crate) fn heaps(&self) -> Option<&Mapping> {
+        self.heaps.as_deref()
+    }
+
+    /// Provides pages of the heaps; false where memory is short.
+    pub(crate) fn populate_heap(&self, offset: usize, length: usize) -> bool {
+        self.allows(length as u64) && self.heaps().is_some_and(|heaps| heaps.populate(offset, length).is_ok())
+    }
+
+    /// Where in the heaps a row of bytes lies; `None` when it does not lie there entirely.
+    #[inline]
+    pub(crate) fn in_heaps(&self, pointer: *const u8, length: usize) -> Option<usize> {
+        let heaps = self.heaps.as_deref()?;
+        let offset = (pointer as usize).checked_sub(heaps.pointer() as usize)?;
+        (offset < heaps.length() && length <= heaps.length() - offset).then_some(offset)
+    }
+
+    /// Address of an offset in the heaps; `None` where they are not mapped.
+    pub(crate) fn heap_address(&self, offset: usize) -> Option<*mut u8> {
+        self.heaps().filter(|heaps| offset < heaps.length()).map(|heaps| heaps.pointer().wrapping_add(offset))
+    }
+
+    /// Long words from `offset` on, `stride` words apart.
+    ///
+    /// # Safety
+    /// The result must not outlive the segment, and be used for words inside it only.
+    pub(crate) unsafe fn long_words(&self, offset: usize, stride: usize) -> MappedLongWords {
+        // SAFETY: promised by the caller; layouts align to lines, and only atomics are used on these words.
+        unsafe { MappedLongWords::new(self.at(offset), stride) }
     }
 
     /// Maps pages in that another rank has provided, so that the first look at them is not a fault. Nothing is lost where

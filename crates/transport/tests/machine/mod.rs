@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 use towpath_machine::memory::create_file;
-use towpath_transport::shm::Settings;
+use towpath_transport::shm::{Heap, Settings};
 use towpath_transport::{Header, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires, strict};
 
 const MESSAGE: u8 = 1;
@@ -82,6 +82,34 @@ unsafe impl Drain for SlowUnpacker {
     }
 }
 
+/// Memory of a message: of this process alone, or a block of a heap.
+enum Memory {
+    Own(Vec<u8>),
+    Block(*mut u8, usize),
+}
+
+impl Memory {
+    /// `length` zeros, out of the heap if there is one that takes them.
+    fn new(heap: &mut Option<Heap>, length: usize) -> Memory {
+        let block = heap.as_mut().and_then(|heap| heap.allocate(length, 1));
+        block.map_or_else(|| Memory::Own(vec![0; length]), |block| Memory::Block(block, length))
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            Memory::Own(bytes) => bytes,
+            // SAFETY: the block has that length and is nobody else's.
+            Memory::Block(block, length) => unsafe { std::slice::from_raw_parts_mut(*block, *length) },
+        }
+    }
+
+    fn free(self, heap: &mut Option<Heap>) {
+        if let (Memory::Block(block, _), Some(heap)) = (self, heap) {
+            assert!(heap.free(block));
+        }
+    }
+}
+
 /// One message that waits to be sent.
 struct Order {
     to: usize,
@@ -89,12 +117,13 @@ struct Order {
     length: usize,
     wanted: usize,
     packed: bool,
+    unpacked: bool,
 }
 
 struct Pulled {
     from: usize,
     number: u64,
-    buffer: Vec<u8>,
+    buffer: Memory,
 }
 
 #[derive(Default)]
@@ -104,7 +133,8 @@ struct Rank {
     expected: HashMap<usize, u64>,
     announced: Vec<(usize, u64, usize, bool, RegionKey)>,
     pulls: HashMap<u64, Pulled>,
-    published: HashMap<u64, Vec<u8>>,
+    published: HashMap<u64, Memory>,
+    heap: Option<Heap>,
     next_token: u64,
     arrived: usize,
     completed: usize,
@@ -140,12 +170,15 @@ impl Sink for Inbox<'_> {
         }
     }
     fn released(&mut self, token: u64) {
-        assert!(self.rank.published.remove(&token).is_some(), "token {token} released twice");
+        let memory = self.rank.published.remove(&token).unwrap_or_else(|| panic!("token {token} released twice"));
+        memory.free(&mut self.rank.heap);
         self.rank.released += 1;
     }
     fn pulled(&mut self, token: u64) {
-        let pulled = self.rank.pulls.remove(&token).expect("pulled twice");
-        assert_eq!(pulled.buffer, bytes(pulled.from, self.own, pulled.number, pulled.buffer.len()));
+        let mut pulled = self.rank.pulls.remove(&token).expect("pulled twice");
+        let length = pulled.buffer.bytes().len();
+        assert!(pulled.buffer.bytes() == bytes(pulled.from, self.own, pulled.number, length), "a pull is damaged");
+        pulled.buffer.free(&mut self.rank.heap);
         self.rank.completed += 1;
     }
     fn lost(&mut self, peer: PeerIndex) {
@@ -186,9 +219,23 @@ impl<W: Wire> Station<W> {
 
     fn order(&mut self, to: usize, length: usize, wanted: usize, packed: bool) {
         let number = self.rank.numbers.entry(to).or_default();
-        let order = Order { to, number: *number, length, wanted, packed };
+        let order = Order { to, number: *number, length, wanted, packed, unpacked: packed };
         *number += 1;
         self.rank.outbox.push_back(order);
+        self.push_out();
+    }
+
+    fn order_unpacked(&mut self, to: usize, length: usize) {
+        let number = self.rank.numbers.entry(to).or_default();
+        self.rank.outbox.push_back(Order {
+            to,
+            number: *number,
+            length,
+            wanted: length,
+            packed: false,
+            unpacked: true,
+        });
+        *number += 1;
         self.push_out();
     }
 
@@ -212,8 +259,8 @@ impl<W: Wire> Station<W> {
         for (from, number, wanted, packed, key) in std::mem::take(&mut self.rank.announced) {
             let token = self.rank.next_token;
             self.rank.next_token += 1;
-            let mut buffer = vec![0; wanted];
-            let pointer = buffer.as_mut_ptr();
+            let mut buffer = Memory::new(&mut self.rank.heap, wanted);
+            let pointer = buffer.bytes().as_mut_ptr();
             let target = if packed {
                 let drain = Box::new(SlowUnpacker { into: pointer, room: wanted, calls: 0 });
                 Target::Unpacker { drain, length: wanted }
@@ -251,6 +298,29 @@ pub(crate) fn strict_wires(ranks: usize, settings: &strict::Settings) -> Vec<Wir
 }
 
 impl<W: Wire> Machine<W> {
+    /// Lets large messages of these ranks lie in heaps.
+    pub(crate) fn use_heaps(&mut self, heaps: impl IntoIterator<Item = Option<Heap>>) {
+        for (station, heap) in self.stations.iter_mut().zip(heaps) {
+            station.rank.heap = heap;
+        }
+    }
+
+    pub(crate) fn turns(&mut self, rank: usize, count: usize) {
+        for _ in 0..count {
+            self.turn(rank);
+        }
+    }
+
+    /// Complete messages at all ranks.
+    pub(crate) fn completed(&self) -> usize {
+        self.stations.iter().map(Station::completed).sum()
+    }
+
+    /// Regions of a rank that are not released.
+    pub(crate) fn published(&self, rank: usize) -> usize {
+        self.stations[rank].rank.published.len()
+    }
+
     pub(crate) fn new(wires: impl IntoIterator<Item = W>) -> Machine<W> {
         let stations = wires.into_iter().enumerate().map(|(own, wire)| Station::new(own, wire)).collect();
         Machine { stations, sent: 0 }
@@ -280,25 +350,35 @@ impl<W: Wire> Machine<W> {
         self.stations[from].order(to, length, length, true);
     }
 
+    /// From a row of bytes into an unpacker.
+    pub(crate) fn send_unpacked(&mut self, from: usize, to: usize, length: usize) {
+        self.sent += 1;
+        self.stations[from].order_unpacked(to, length);
+    }
+
     pub(crate) fn withdraw_at_once(&mut self, from: usize, to: usize) -> bool {
         let peer = PeerIndex(to as u32);
-        let bytes = vec![1; 100_000];
-        // More regions than there are windows.
-        (0..20).all(|_| {
-            let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+        let heap = &mut self.stations[from].rank.heap;
+        let mut memory = Memory::new(heap, 200_000);
+        let (pointer, length) = (memory.bytes().as_ptr(), 200_000);
+        // More regions than there are windows, and lines.
+        let all = (0..100).all(|_| {
+            let source = Source::Bytes { pointer, length };
             // SAFETY: the bytes live until the region is withdrawn.
             let key = unsafe { self.wire(from).publish(peer, 0, source) };
             self.turn(from);
             let first = self.wire(from).withdraw(peer, key);
             first && !self.wire(from).withdraw(peer, key)
-        })
+        });
+        memory.free(&mut self.stations[from].rank.heap);
+        all
     }
 
     pub(crate) fn publish_and_lose(&mut self, from: usize, to: usize, lose: impl Fn(&mut W, PeerIndex)) {
         let peer = PeerIndex(to as u32);
         let bytes = vec![1; 100_000];
         for token in 0..10 {
-            self.stations[from].rank.published.insert(1 << 40 | token, Vec::new());
+            self.stations[from].rank.published.insert(1 << 40 | token, Memory::Own(Vec::new()));
             let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
             // SAFETY: the bytes live until the loss has ended the region.
             unsafe { self.wire(from).publish(peer, 1 << 40 | token, source) };
@@ -335,7 +415,7 @@ impl<W: Wire> Machine<W> {
 fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -> bool {
     let to = PeerIndex(order.to as u32);
     let content = bytes(from, order.to, order.number, order.length);
-    let whole = order.wanted == order.length && !order.packed;
+    let whole = order.wanted == order.length && !order.unpacked;
     let header = Header { protocol: MESSAGE, words: [order.number, order.length as u64] };
     if whole && order.length <= SHORT_BYTES {
         // SAFETY: the payload lives during the call.
@@ -347,21 +427,24 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
         return wire.copied(to, &header, order.length, fill).is_ok();
     }
     let token = rank.next_token;
+    let mut memory = Memory::new(&mut rank.heap, content.len());
+    memory.bytes().copy_from_slice(&content);
     let source = if order.packed {
         Source::Packer { fill: Box::new(SlowPacker { bytes: content.clone(), at: 0, calls: 0 }), length: order.length }
     } else {
-        Source::Bytes { pointer: content.as_ptr(), length: order.length }
+        Source::Bytes { pointer: memory.bytes().as_ptr(), length: order.length }
     };
-    // SAFETY: the content lives in `published` until released; a vector's bytes stay where they are.
+    // SAFETY: the memory lives in `published` until released; a vector's bytes stay where they are.
     let key = unsafe { wire.publish(to, token, source) };
-    let words = [order.number, (order.wanted as u64) << 1 | u64::from(order.packed)];
+    let words = [order.number, (order.wanted as u64) << 1 | u64::from(order.unpacked)];
     let announcement = Header { protocol: ANNOUNCEMENT, words };
     // SAFETY: the key lives during the call.
     if unsafe { wire.short(to, &announcement, key.0.as_ptr().cast(), 16) }.is_err() {
         assert!(wire.withdraw(to, key), "nobody can have pulled a region that was not announced");
+        memory.free(&mut rank.heap);
         return false;
     }
     rank.next_token += 1;
-    rank.published.insert(token, content);
+    rank.published.insert(token, memory);
     true
 }
