@@ -17,6 +17,7 @@ else is set. Builds and other benchmarks are kept out by build/lock.
 import argparse
 import csv
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -164,7 +165,7 @@ def measure_all(options, chosen):
         writer = csv.writer(file)
         writer.writerow(["date", "round", "line_ns", "library", "ranks", "name", "bytes", "value"])
         for group in groups(options.crowd):
-            if options.only not in group.name:
+            if not re.search(options.only, group.name):
                 continue
             taking_part = [library for library in chosen if group.ranks > CORES or not library.crowded_only]
             taking_part = [library for library in taking_part if library.name == "towpath" or not group.own]
@@ -269,7 +270,7 @@ def write_readme(path, command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="groups whose name contains this: latency, bandwidth, rate, pack, typed, collectives-8, start-48, ...")
+    parser.add_argument("--only", default="", help="groups whose name this regular expression finds: ^latency$, pack, collectives-8, start-48, ...")
     parser.add_argument("--crowd", type=int, default=48, help="ranks of the crowded case")
     parser.add_argument("--libraries", default="towpath,mpich,mpich-throttled,openmpi,intel")
     parser.add_argument("--table", type=Path, help="only print the tables of recorded figures")
