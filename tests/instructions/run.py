@@ -23,9 +23,9 @@ ROUNDS = 32
 BARS = {
     "send": 275,
     "recv": 515,
-    "isend_wait": 970,
-    "irecv_wait": 1415,
-    "iprobe": 315,
+    "isend_wait": 655,
+    "irecv_wait": 1235,
+    "iprobe": 355,
     "comm_rank": 57,
     "barrier_self": 905,
 }
