@@ -242,7 +242,9 @@ def short_table(path):
     """Ratios to the best peer only, one line for each kind of figure."""
     figures, _, date = read(path)
     sizes = (8, 1024, 4096, 65536, 4 << 20)
-    text = [f"Measured {date} on {CORES} cores; median over the rounds of the time of Towpath / the time of the best peer of the round "
+    counts = [len(by_library["towpath"]) for by_library in figures.values() if by_library.get("towpath")]
+    rounds = f"{max(counts)} rounds" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)} rounds"
+    text = [f"Measured {date} on {CORES} cores; median over {rounds} of the time of Towpath / the time of the best peer of the round "
             "(bandwidth and rate: the other way round); below 1 Towpath is ahead.", "",
             "| what | ranks | 8 B | 1 KB | 4 KB | 64 KB | 4 MB |", "|---|---|---|---|---|---|---|"]
     names = [name for name in dict.fromkeys(name for _, name, _ in figures) if not layouts.is_layout(name)]
