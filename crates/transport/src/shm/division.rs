@@ -71,7 +71,8 @@ impl Division {
 
     /// The weight with which a sender is declared now; `None` when it is not.
     pub(crate) fn weight(&self, from: u32) -> Option<u64> {
-        self.weights().get(&from).copied()
+        let weight_in = |edges: &Edges| edges.binary_search_by_key(&from, |edge| edge.0).ok().map(|at| edges[at].1);
+        self.declared.values().filter_map(weight_in).reduce(u64::saturating_add)
     }
 
     fn weights(&self) -> BTreeMap<u32, u64> {
