@@ -16,7 +16,7 @@ mod grant;
 mod heap;
 pub mod layout;
 #[cfg(all(test, loom))]
-mod model;
+pub(crate) mod model;
 mod pull;
 mod push;
 mod receive;

@@ -18,13 +18,13 @@ use super::slot::{SlotReceiver, SlotSender};
 
 /// Flags as the checker's atomics; only the words that a test names exist.
 #[derive(Clone)]
-struct Flags {
+pub(crate) struct Flags {
     words: Arc<Vec<AtomicU32>>,
     stride: usize,
 }
 
 impl Flags {
-    fn new(count: usize, stride: usize) -> Flags {
+    pub(crate) fn new(count: usize, stride: usize) -> Flags {
         Flags { words: Arc::new((0..count).map(|_| AtomicU32::new(0)).collect()), stride }
     }
 }
@@ -43,17 +43,17 @@ impl Words for Flags {
 
 /// Payload that both sides touch without atomics.
 #[derive(Clone)]
-struct Payload(Arc<Vec<UnsafeCell<u32>>>);
+pub(crate) struct Payload(Arc<Vec<UnsafeCell<u32>>>);
 
 impl Payload {
-    fn new(count: usize) -> Payload {
+    pub(crate) fn new(count: usize) -> Payload {
         Payload(Arc::new((0..count).map(|_| UnsafeCell::new(0)).collect()))
     }
-    fn write(&self, index: usize, value: u32) {
+    pub(crate) fn write(&self, index: usize, value: u32) {
         // SAFETY: the protocol under test says that nobody else touches the cell now; the checker fails if not.
         self.0[index].with_mut(|cell| unsafe { *cell = value });
     }
-    fn read(&self, index: usize) -> u32 {
+    pub(crate) fn read(&self, index: usize) -> u32 {
         // SAFETY: as above.
         self.0[index].with(|cell| unsafe { *cell })
     }
@@ -61,18 +61,19 @@ impl Payload {
 
 /// Counts how often a branch was reached over all interleavings.
 #[derive(Clone, Default)]
-struct Reached(std::sync::Arc<AtomicUsize>);
+pub(crate) struct Reached(std::sync::Arc<AtomicUsize>);
 
 impl Reached {
-    fn mark(&self) {
+    pub(crate) fn mark(&self) {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
-    fn assert(&self, what: &str) {
+    pub(crate) fn assert(&self, what: &str) {
         assert!(self.0.load(std::sync::atomic::Ordering::Relaxed) > 0, "no interleaving reached: {what}");
     }
 }
 
-fn model(test: impl Fn() + Sync + Send + 'static) {
+/// Runs a test over all interleavings with at most three preemptions.
+pub(crate) fn model(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(test);

@@ -1,77 +1,16 @@
 //! The words of a section under a model checker, see `shm::model`. Payload lies in checked cells: two sides that touch
 //! the same memory without order fail.
 
-use loom::cell::UnsafeCell;
-use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, Ordering, fence};
+use loom::sync::atomic::{Ordering, fence};
 use loom::thread;
-use towpath_base::sync::{AtomicUsize, Words};
 
 use super::section::{Claim, Fenced, Gate, Reader, Writer};
-
-/// Words as the checker's atomics.
-#[derive(Clone)]
-struct Flags(Arc<Vec<AtomicU32>>);
-
-impl Flags {
-    fn new(count: usize) -> Flags {
-        Flags(Arc::new((0..count).map(|_| AtomicU32::new(0)).collect()))
-    }
-}
-
-impl Words for Flags {
-    fn load_acquire(&self, index: usize) -> u32 {
-        self.0[index].load(Ordering::Acquire)
-    }
-    fn load_relaxed(&self, index: usize) -> u32 {
-        self.0[index].load(Ordering::Relaxed)
-    }
-    fn store_release(&self, index: usize, value: u32) {
-        self.0[index].store(value, Ordering::Release);
-    }
-}
+use crate::shm::model::{Flags, Payload as Memory, Reached, model};
 
 impl Fenced for Flags {
     fn fence(&self) {
         fence(Ordering::SeqCst);
     }
-}
-
-/// Memory of a buffer, and the table that says which of it is whose, both without atomics.
-#[derive(Clone)]
-struct Memory(Arc<Vec<UnsafeCell<u32>>>);
-
-impl Memory {
-    fn new(count: usize) -> Memory {
-        Memory(Arc::new((0..count).map(|_| UnsafeCell::new(0)).collect()))
-    }
-    fn write(&self, index: usize, value: u32) {
-        // SAFETY: the protocol under test says that nobody else touches the cell now; the checker fails if not.
-        self.0[index].with_mut(|cell| unsafe { *cell = value });
-    }
-    fn read(&self, index: usize) -> u32 {
-        // SAFETY: as above.
-        self.0[index].with(|cell| unsafe { *cell })
-    }
-}
-
-/// Counts how often a branch was reached over all interleavings.
-#[derive(Clone, Default)]
-struct Reached(std::sync::Arc<AtomicUsize>);
-
-impl Reached {
-    fn mark(&self) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
-    fn assert(&self, what: &str) {
-        assert!(self.0.load(std::sync::atomic::Ordering::Relaxed) > 0, "no interleaving reached: {what}");
-    }
-}
-
-fn model(test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(test);
 }
 
 /// Sends `values` by the place that the table (cell 2) names: cell 0 or 1.
@@ -106,7 +45,7 @@ fn a_buffer_is_divided_only_behind_its_senders() {
     let (waited, stepped) = (Reached::default(), Reached::default());
     let (inside, back) = (waited.clone(), stepped.clone());
     model(move || {
-        let (header, word, memory) = (Flags::new(2), Flags::new(1), Memory::new(3));
+        let (header, word, memory) = (Flags::new(2, 1), Flags::new(1, 1), Memory::new(3));
         let (writer, reader) = (Writer::new(word.clone(), header.clone()), Reader::new(header));
         let mut gate = Gate::new(word);
         gate.open();
