@@ -6,7 +6,8 @@
  * MEASURE: latency (half of a round trip in microseconds), bandwidth (MB/s, 10^6, one way with a window of 64), rate (messages per
  * second), or overlap (1 MiB: Isend, compute for a millisecond, Wait; the percentage of the transfer that the computation hides).
  * BUFFERS: fresh (each message its own part of 64 MiB), unaligned (by one byte where sent, by three where received), const (sent from
- * pages that cannot be written), owned (from MPI_Alloc_mem); from 16 KiB up. Without it, one buffer of malloc for everything.
+ * pages that cannot be written), owned (from MPI_Alloc_mem), malloc (as without, measured with TOWPATH_MALLOC=1); from 16 KiB up.
+ * Without it, one buffer of malloc for everything.
  *
  * Prints "name bytes value". Each figure is the best of several short batches, so that an interruption does not count.
  */

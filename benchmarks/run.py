@@ -87,8 +87,10 @@ def libraries(names):
 def groups(crowd):
     largest = str(4 << 20)
     found = [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("latency", "bandwidth", "rate")]
-    buffers = ("fresh", "unaligned", "const", "owned")
-    found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", largest], 2) for which in buffers for kind in ("latency", "bandwidth")]
+    buffers = ("fresh", "unaligned", "const", "owned", "malloc")
+    settings = {"malloc": {"TOWPATH_MALLOC": "1"}}
+    found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", largest], 2, settings=settings.get(which, {}))
+              for which in buffers for kind in ("latency", "bandwidth")]
     found += [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("overlap", "overlap-owned")]
     found.append(Group("idle", "idle", ["5"], 2))
     found.append(Group("pack", "pack", ["memory"], 1, 300))

@@ -155,6 +155,12 @@ def ring(subject):
     assert f"{subject.venv.resolve()}/lib/libmpi.so.12" in loaded, loaded[:200]
 
 
+def shared_malloc(subject):
+    """With TOWPATH_MALLOC=1 the arrays of NumPy lie in shared memory."""
+    output = subject.run("mpiexec", "-n", 2, "python", ROOT / "tests" / "external" / "numpy_malloc.py", TOWPATH_MALLOC=1)
+    assert output.split() == ["ok", "ok"], output
+
+
 def auditor(subject):
     """The Python packagers' own tool agrees with the tag."""
     tools = environments.venv("zig") / "bin"
@@ -165,7 +171,7 @@ def auditor(subject):
     assert f'consistent with the following platform tag: "{subject.tag}"' in said, said
 
 
-CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, info, ring]
+CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, info, ring, shared_malloc]
 
 
 def interfaces(subject):

@@ -14,6 +14,9 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
     ("towpath-abi-standard", "libmpi_abi.so", "libmpi_abi.so.1", "libmpi_abi.so"),
 ];
 
+/// The library that mpiexec preloads where the program's malloc shall give shared memory: package, built, installed.
+const PRELOADED: (&str, &str, &str) = ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
+
 /// Further names of the same interfaces: library, the one it stands for, and the linker's name.
 ///
 /// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the standard ABI.
@@ -67,13 +70,18 @@ fn successful(command: &mut Command) -> Result<(), String> {
 
 /// Builds the libraries and the programs; returns the folder with the results.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
-    for (package, ..) in LIBRARIES {
+    for package in packages() {
         // Only the shared library: the archive would double the time of the link.
         let words = ["rustc", "-q", "--profile", profile, "-p", package, "--lib", "--crate-type", "cdylib"];
         successful(cargo(root).args(words))?;
     }
     successful(cargo(root).args(["build", "-q", "--profile", profile, "-p", "towpath-launch", "--bins"]))?;
     Ok(target_folder(root).join(folder_of(profile)))
+}
+
+/// The packages of all libraries.
+fn packages() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.iter().map(|library| library.0).chain([PRELOADED.0])
 }
 
 fn target_folder(root: &Path) -> PathBuf {
@@ -99,7 +107,7 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
         command.current_dir(root);
         command
     };
-    for (package, ..) in LIBRARIES {
+    for package in packages() {
         let words = ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
         let mut command = zigbuild();
         command.args(words).args(["--crate-type", "cdylib", "--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
@@ -143,6 +151,7 @@ fn libraries(target: &Path, prefix: &Path) -> Result<(), String> {
         copy(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
+    copy(&target.join(PRELOADED.1), &lib.join(PRELOADED.2))?;
     for (name, stands_for, linked) in SHIMS {
         shim(&lib, name, stands_for)?;
         if let Some(linked) = linked {

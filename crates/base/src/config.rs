@@ -120,6 +120,12 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "1: large blocks of MPI_Alloc_mem are shared by the ranks of a host and copied once; 0: they are private",
     },
     Setting {
+        name: "TOWPATH_MALLOC",
+        kind: Kind::Number,
+        default: "0",
+        meaning: "1: mpiexec preloads libtowpath-malloc.so, so that blocks of malloc of 128 KiB and more are shared and copied once; 0: it does not",
+    },
+    Setting {
         name: "TOWPATH_COLLECTIVE",
         kind: Kind::Text,
         default: "",

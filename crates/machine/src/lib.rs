@@ -8,8 +8,10 @@
 pub mod cgroup;
 pub mod clock;
 pub mod cores;
+pub mod fork;
 pub mod futex;
 pub mod levels;
+pub mod malloc;
 pub mod membarrier;
 pub mod memory;
 pub mod resources;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use towpath_base::config::environment;
 
 /// Why shared memory could not be had.
@@ -198,13 +198,54 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Gives the pages of a range back to the system; they read as zeros afterwards. They stay where the file system
-    /// cannot do that.
-    pub fn discard(&self, offset: usize, length: usize) {
+    /// Gives the pages of a range back to the system; they read as zeros afterwards. False where the file system cannot do
+    /// that: then they stay as they are.
+    pub fn discard(&self, offset: usize, length: usize) -> bool {
         assert!(offset + length <= self.length, "discard outside the mapping");
         // SAFETY: the range is inside the mapping; whoever gives pages back says that nobody uses their content.
-        let _ = unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove) };
+        unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove).is_ok() }
     }
+
+    /// Puts private memory with the same bytes in the place of a range of whole pages; what is written there afterwards, no
+    /// other process sees, and the other way round. Allocates nothing but the pages.
+    ///
+    /// # Errors
+    /// What the kernel says where memory is short; then the range is as it was.
+    ///
+    /// # Safety
+    /// Nobody may write to the range meanwhile.
+    pub unsafe fn detach(&self, offset: usize, length: usize) -> std::io::Result<()> {
+        assert!(offset + length <= self.length, "detach outside the mapping");
+        let (access, none) = (ProtFlags::READ | ProtFlags::WRITE, std::ptr::null_mut());
+        // SAFETY: the kernel chooses the address. The copy is as long as the range, and takes its place as a whole.
+        unsafe {
+            let range = self.pointer.add(offset);
+            let copy = rustix::mm::mmap_anonymous(none, length, access, MapFlags::PRIVATE)?;
+            copy.cast::<u8>().copy_from_nonoverlapping(range, length);
+            let flags = MremapFlags::MAYMOVE;
+            if let Err(error) = rustix::mm::mremap_fixed(copy, length, length, flags, range.cast()) {
+                let _ = rustix::mm::munmap(copy, length);
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the pages of a range that [`Mapping::detach`] has made private.
+    ///
+    /// # Safety
+    /// The range must be private, and nobody may use its content any more.
+    pub unsafe fn forget(&self, offset: usize, length: usize) {
+        assert!(offset + length <= self.length, "forget outside the mapping");
+        // SAFETY: inside the mapping, and the caller says that the content is not used.
+        let _ = unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxDontNeed) };
+    }
+}
+
+/// True when the file system of a memory file has no limit of its own (memfd): then a page that cannot be provided when it
+/// is touched is lack of memory as with any other page, not a bus error.
+pub fn has_no_limit(file: impl AsFd) -> bool {
+    rustix::fs::fstatvfs(file).is_ok_and(|figures| figures.f_blocks == 0)
 }
 
 impl Drop for Mapping {
@@ -242,6 +283,24 @@ mod tests {
             assert_eq!(whole.pointer().add(8199).read(), 9);
             part.discard(0, 4096);
             assert_eq!(whole.pointer().add(8199).read(), 0);
+        }
+    }
+
+    #[test]
+    fn a_detached_range_keeps_its_bytes_and_no_longer_shows_those_of_the_file() {
+        let file = create_file("towpath-test").unwrap();
+        let (one, other) = (Mapping::new(&file, 12288).unwrap(), Mapping::new(&file, 12288).unwrap());
+        // SAFETY: all bytes lie in the mappings, and nobody else uses them.
+        unsafe {
+            one.pointer().add(5000).write(3);
+            one.detach(4096, 4096).unwrap();
+            other.pointer().add(5000).write(4);
+            other.pointer().add(9000).write(5);
+            assert_eq!([5000, 9000].map(|at| one.pointer().add(at).read()), [3, 5]);
+            one.pointer().add(5001).write(6);
+            assert_eq!(other.pointer().add(5001).read(), 0);
+            one.forget(4096, 4096);
+            assert_eq!([5000, 9000].map(|at| one.pointer().add(at).read()), [0, 5]);
         }
     }
 

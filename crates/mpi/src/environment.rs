@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{LazyLock, Mutex};
 
-use towpath_base::config;
-
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
 use crate::face::Handle;
-use crate::info;
 use crate::world::{self, Phase};
+use crate::{heap, info};
 
 /// Memory of MPI_Alloc_mem, by address.
 static ALLOCATED: LazyLock<Mutex<HashMap<usize, Layout>>> = LazyLock::new(Mutex::default);
@@ -123,16 +121,6 @@ pub fn get_hw_resource_info() -> Result<Handle> {
     info::insert(crate::hardware::resources())
 }
 
-/// A block of the heap that the ranks of this host share, so that messages from and to it are copied once. `None` where
-/// it is too small for that, or there is no room: then private memory does as well.
-fn shared(size: usize, alignment: usize) -> Option<*mut c_void> {
-    if config::number("TOWPATH_HEAP") == Some(0) {
-        return None;
-    }
-    let block = world::world().ok()?.heap.lock().unwrap().allocate(size, alignment)?;
-    Some(block.cast())
-}
-
 /// MPI_Alloc_mem: memory aligned to a cache line, large blocks where the peers of this host reach them.
 pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     let hints = info::pairs(info)?;
@@ -141,8 +129,8 @@ pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     };
     let wanted = hints.get("mpi_minimum_memory_alignment").and_then(|text| text.parse::<usize>().ok());
     let alignment = wanted.filter(|wanted| wanted.is_power_of_two()).unwrap_or(1).max(ALIGNMENT);
-    if let Some(block) = shared(size, alignment) {
-        return Ok(block);
+    if let Some(block) = heap::allocate(size, alignment) {
+        return Ok(block.cast());
     }
     let none = || Error::new(ERR_NO_MEM, format!("the system has no {size} bytes of memory"));
     let layout = Layout::from_size_align(size.max(1), alignment).map_err(|_| none())?;
@@ -160,7 +148,7 @@ pub fn free_mem(base: *mut c_void) -> Result<()> {
     if base.is_null() {
         return Ok(());
     }
-    if world::world()?.heap.lock().unwrap().free(base.cast()) {
+    if heap::free(base.cast()) {
         return Ok(());
     }
     match ALLOCATED.lock().unwrap().remove(&(base as usize)) {

@@ -23,6 +23,7 @@ mod group;
 pub mod groups;
 mod handle;
 mod hardware;
+mod heap;
 pub mod info;
 mod intercomm;
 pub mod intercommunicators;

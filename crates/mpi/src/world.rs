@@ -355,6 +355,7 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     world.segment.own_control().set_state(RankState::Running);
     world.segment.head().attached.fetch_add(1, Ordering::AcqRel);
     set_phase(Phase::Running);
+    crate::heap::open(world);
     Ok(())
 }
 
@@ -398,7 +399,7 @@ fn build(thread_level: i32) -> Result<World> {
         lane,
         world: comm(ContextId::new(number, 0), everyone, "MPI_COMM_WORLD"),
         myself: comm(ContextId::new(creator, 1), vec![me], "MPI_COMM_SELF"),
-        heap: Mutex::new(Heap::new(segment.clone())),
+        heap: Mutex::new(Heap::new(segment.clone().with_heaps(config::number("TOWPATH_HEAP") != Some(0)))),
         thread_level,
         main_thread: std::thread::current().id(),
         selection,

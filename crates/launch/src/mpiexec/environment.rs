@@ -5,8 +5,9 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use super::options::{Program, Request};
 use crate::ticket::{self, Ticket};
@@ -33,6 +34,37 @@ pub(crate) fn of_program(
         .chain(request.everywhere.set.iter().cloned())
         .chain(program.variables.set.iter().cloned())
         .collect()
+}
+
+/// With TOWPATH_MALLOC=1, has the loader put a library before the C library, ahead of what is preloaded already.
+///
+/// # Errors
+/// A sentence when the library is not there, or cannot be named in the variable.
+pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Result<(), String> {
+    let wanted = variables.get(OsStr::new("TOWPATH_MALLOC"));
+    if wanted.and_then(|value| value.to_str()).is_none_or(|value| value.trim() != "1") {
+        return Ok(());
+    }
+    let name = library.as_os_str();
+    // The loader takes both for the end of a name.
+    if name.as_bytes().iter().any(|byte| b" :".contains(byte)) {
+        return Err(format!(
+            "TOWPATH_MALLOC=1 needs {}, whose name must hold neither a space nor a colon: install Towpath elsewhere.",
+            library.display()
+        ));
+    }
+    if !library.is_file() {
+        return Err(format!(
+            "TOWPATH_MALLOC=1 needs {}, which does not exist: install it, or unset the variable.",
+            library.display()
+        ));
+    }
+    let others = variables.remove(OsStr::new("LD_PRELOAD")).unwrap_or_default();
+    let others = others.as_bytes().split(|byte| b" :".contains(byte)).filter(|other| !other.is_empty());
+    let all: Vec<&[u8]> =
+        std::iter::once(name.as_bytes()).chain(others.filter(|other| *other != name.as_bytes())).collect();
+    variables.insert("LD_PRELOAD".into(), OsString::from_vec(all.join(&b':')));
+    Ok(())
 }
 
 /// The variables of one rank of the job: its place in it.
@@ -75,7 +107,7 @@ pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket) -> Vec<CString> {
 ///
 /// # Errors
 /// A sentence when it holds a zero byte.
-pub(crate) fn c_string(text: &std::ffi::OsStr) -> Result<CString, String> {
+pub(crate) fn c_string(text: &OsStr) -> Result<CString, String> {
     CString::new(text.to_os_string().into_vec())
         .map_err(|_| format!("{} holds a zero byte, which no program can be given.", text.to_string_lossy()))
 }
@@ -111,5 +143,27 @@ mod tests {
         let few = variables("-genvlist A,C -env D 1 x");
         assert!(few.iter().any(|text| text == "A=1") && few.iter().any(|text| text == "D=1"));
         assert!(!few.iter().any(|text| text.starts_with("HOME=")));
+    }
+    #[test]
+    fn a_library_for_malloc_comes_first_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libtowpath-malloc.so");
+        let variables = |value: &str, preload: &str| {
+            Variables::from([("TOWPATH_MALLOC", value), ("LD_PRELOAD", preload)].map(|(n, v)| (n.into(), v.into())))
+        };
+        let mut wanted = variables("1", "a.so b.so");
+        assert!(preload_malloc(&mut wanted, &library).unwrap_err().contains("does not exist"));
+        std::fs::write(&library, "").unwrap();
+        for _ in 0..2 {
+            preload_malloc(&mut wanted, &library).unwrap();
+            let preload = wanted[OsStr::new("LD_PRELOAD")].to_str().unwrap();
+            assert_eq!(preload, format!("{}:a.so:b.so", library.display()));
+        }
+        for value in ["0", "", "yes"] {
+            let mut other = variables(value, "a.so");
+            preload_malloc(&mut other, &library).unwrap();
+            assert_eq!(other[OsStr::new("LD_PRELOAD")], "a.so");
+        }
+        assert!(preload_malloc(&mut wanted, Path::new("/a b")).unwrap_err().contains("neither a space"));
     }
 }

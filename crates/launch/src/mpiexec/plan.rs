@@ -159,7 +159,8 @@ struct Template {
 
 impl Template {
     fn of(request: &Request, program: &Program, appnum: i32, size: usize) -> Result<Template, Refusal> {
-        let variables = environment::of_program(config::whole_environment(), request, program);
+        let mut variables = environment::of_program(config::whole_environment(), request, program);
+        environment::preload_malloc(&mut variables, &library_for_malloc())?;
         let own_path = || config::environment("PATH").map(OsString::from);
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
@@ -175,6 +176,13 @@ impl Template {
             size,
         })
     }
+}
+
+/// Where the library of TOWPATH_MALLOC is installed beside this program.
+fn library_for_malloc() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    prefix.join("lib/libtowpath-malloc.so")
 }
 
 /// Finds the program as the shell would, and, like other launchers, in the folder itself as a last resort.

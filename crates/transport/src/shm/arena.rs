@@ -24,6 +24,19 @@ impl Arena {
         Some(offset)
     }
 
+    /// Takes the `bytes` bytes from `offset` on; false when they are not free.
+    pub(crate) fn take_at(&mut self, offset: usize, bytes: usize) -> bool {
+        let index = self.free.partition_point(|(begin, _)| *begin < offset);
+        let Some(range) = self.free.get_mut(index).filter(|range| range.0 == offset && range.1 >= bytes) else {
+            return false;
+        };
+        *range = (offset + bytes, range.1 - bytes);
+        if range.1 == 0 {
+            self.free.remove(index);
+        }
+        true
+    }
+
     /// Gives a range back.
     pub(crate) fn give(&mut self, offset: usize, bytes: usize) {
         let index = self.free.partition_point(|(begin, _)| *begin < offset);
@@ -58,5 +71,14 @@ mod tests {
             arena.give(taken[index], 1024);
         }
         assert_eq!(arena.free, [(0, 4096)]);
+    }
+
+    #[test]
+    fn what_follows_a_range_is_taken_if_it_is_free() {
+        let mut arena = Arena::new(4096);
+        let first = arena.take(1024).unwrap();
+        assert!(arena.take_at(first + 1024, 1024) && !arena.take_at(first + 1024, 1024));
+        assert!(!arena.take_at(first + 2048, 4096) && arena.take_at(first + 2048, 2048));
+        assert_eq!((arena.take(1), arena.take_at(4096, 1)), (None, false));
     }
 }

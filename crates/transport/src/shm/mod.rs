@@ -29,7 +29,7 @@ mod theft;
 mod window;
 
 pub use declared::Section;
-pub use heap::Heap;
+pub use heap::{Block, Heap};
 pub use segment::Segment;
 
 use std::collections::VecDeque;

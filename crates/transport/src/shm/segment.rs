@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use towpath_base::control::{ControlPage, PAGE, SegmentHead, control_page_offset};
 use towpath_base::sync::{AtomicU64, MappedLongWords, MappedWords, Ordering};
-use towpath_machine::memory::{Mapping, check_headroom};
+use towpath_machine::memory::{Mapping, check_headroom, has_no_limit};
 use towpath_machine::wait;
 
 use super::layout::{CELL_BYTES, Layout, RANK_LIMIT};
@@ -18,6 +18,8 @@ pub struct Segment {
     mapping: Arc<Mapping>,
     /// The heaps of all ranks; `None` where address space or file sizes are limited.
     heaps: Option<Arc<Mapping>>,
+    /// Neither file system nor memory group has a limit: pages may be provided when they are touched.
+    unlimited: bool,
     layout: Layout,
     ranks: usize,
     own: usize,
@@ -54,7 +56,8 @@ impl Segment {
         }
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
         let heaps = Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
-        Ok(Segment { mapping: Arc::new(mapping), heaps, layout, ranks, own, allowance, windows: true })
+        let unlimited = left.is_none() && has_no_limit(file);
+        Ok(Segment { mapping: Arc::new(mapping), heaps, unlimited, layout, ranks, own, allowance, windows: true })
     }
 
     /// The segment for a wire that may use windows, or must do with the reserve of the first one.
@@ -62,10 +65,9 @@ impl Segment {
         Segment { windows, ..self }
     }
 
-    /// The segment of a rank that could not map the heaps; for tests.
-    #[doc(hidden)]
-    pub fn without_heaps(self) -> Segment {
-        Segment { heaps: None, ..self }
+    /// The segment for a rank that uses the heaps, or leaves them to others.
+    pub fn with_heaps(self, heaps: bool) -> Segment {
+        Segment { heaps: self.heaps.filter(|_| heaps), ..self }
     }
 
     /// How many ranks the host has.
@@ -134,6 +136,12 @@ impl Segment {
     /// The heaps, where they are mapped.
     pub(crate) fn heaps(&self) -> Option<&Mapping> {
         self.heaps.as_deref()
+    }
+
+    /// True when pages of the heaps that are provided only when they are touched do not make a shortage worse than it is
+    /// with private memory.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.unlimited
     }
 
     /// Provides pages of the heaps; false where memory is short.

@@ -117,7 +117,7 @@ fn a_receiver_that_cannot_map_the_heaps_asks_for_another_way() {
     let file = towpath_machine::memory::create_file("towpath-test").unwrap();
     let segments = [0, 1].map(|own| towpath_transport::Segment::map(&file, 2, own).unwrap());
     let [first, second] = segments.clone();
-    let wires = [first, second.without_heaps()].map(|segment| Wires::with_settings(segment, settings()));
+    let wires = [first, second.with_heaps(false)].map(|segment| Wires::with_settings(segment, settings()));
     let mut machine = Machine::new(wires);
     machine.use_heaps([Some(Heap::new(segments[0].clone())), None]);
     for length in [200_000, 3_000_000] {
