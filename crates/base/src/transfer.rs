@@ -55,6 +55,24 @@ pub unsafe trait Drain {
     }
 }
 
+/// Where a message goes that a call waits for. It lies in the frame of that call, so that nothing need be allocated for it.
+///
+/// # Safety
+/// An implementation must stay inside the memory it was created for.
+pub unsafe trait Place {
+    /// How many bytes fit.
+    fn room(&self) -> usize;
+
+    /// Puts the first `length` bytes of the message, which fit, to where they go.
+    ///
+    /// # Safety
+    /// `from` must be valid for reads of `length` bytes, and the user memory behind the place must still live.
+    unsafe fn put(&self, from: *const u8, length: usize);
+
+    /// The same place for a request, which may take the bytes piece by piece.
+    fn target(&self) -> Target;
+}
+
 /// Where the bytes of a message that is sent come from.
 pub enum Source {
     /// `length` bytes in a row.

@@ -2,10 +2,11 @@
 //!
 //! It is the newest receive there is, so it asks the posted queue first and keeps the order of MPI 5.0, 3.5 without being
 //! in that queue: an arrival that no posted receive takes is offered to it. Invariant: it waits only inside
-//! [`Engine::receive_soon`]; whatever has not come by then is received through an ordinary request.
+//! [`Engine::receive_soon`] and [`Engine::receive_soon_into`]; whatever has not come by then is received through an
+//! ordinary request.
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::Target;
+use towpath_base::transfer::{Place, Target};
 use towpath_transport::Wire;
 
 use crate::Engine;
@@ -24,13 +25,24 @@ pub enum Soon {
     Started(RequestId),
 }
 
+/// What waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    Nothing,
+    /// A receive into a row of bytes.
+    Row,
+    /// A receive into a place of the caller's.
+    Place,
+}
+
 /// The receive that waits, if one does.
 pub(crate) struct Direct {
-    /// False: no receive waits here.
-    waits: bool,
+    waits: Waits,
     pattern: Pattern,
+    // The row.
     pointer: *mut u8,
     capacity: usize,
+    place: Option<*const dyn Place>,
     // What came, in single fields: a result copied as a whole is read again in wider pieces than it was written, which
     // stalls the processor.
     peer: PeerIndex,
@@ -42,16 +54,18 @@ pub(crate) struct Direct {
     started: Option<RequestId>,
 }
 
-// SAFETY: the pointer is used only while the engine is inside `receive_soon`, whose caller vouches for it.
+// SAFETY: the pointers are used only while the engine is inside `receive_soon` or `receive_soon_into`, whose callers
+// vouch for them.
 unsafe impl Send for Direct {}
 
 impl Direct {
     pub(crate) fn new() -> Direct {
         Direct {
-            waits: false,
+            waits: Waits::Nothing,
             pattern: Pattern { context: 0, key: 0, mask: 0 },
             pointer: std::ptr::null_mut(),
             capacity: 0,
+            place: None,
             peer: ANY_PEER,
             word: 0,
             bytes: 0,
@@ -63,7 +77,23 @@ impl Direct {
     /// Whether the receive that waits here takes this message.
     #[inline(always)]
     pub(crate) fn takes(&self, message: &Pattern) -> bool {
-        self.waits && self.pattern.matches(message)
+        self.waits != Waits::Nothing && self.pattern.matches(message)
+    }
+
+    /// The place that waits, if it is not a row.
+    fn place(&self) -> Option<&dyn Place> {
+        // SAFETY: a place waits only inside `receive_soon_into`, whose caller lends it.
+        self.place.filter(|_| self.waits == Waits::Place).map(|place| unsafe { &*place })
+    }
+
+    /// Puts a message into the place that waits.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    #[inline(never)]
+    unsafe fn put(&self, payload: *const u8, length: usize) -> (u64, bool) {
+        // SAFETY: handed through; the caller of `receive_soon_into` vouches for the memory behind the place.
+        self.place().map_or((0, false), |place| unsafe { put(place, payload, length) })
     }
 
     /// How the receive that waited here ended.
@@ -76,6 +106,18 @@ impl Direct {
         let completion = Completion::of(self.peer, protocol::rank(&words), protocol::tag(&words), self.bytes);
         Soon::Received(Completion { truncated: self.truncated, ..completion })
     }
+}
+
+/// Puts a message into a place; returns the bytes taken and whether some had no room.
+///
+/// # Safety
+/// `payload` must be readable for `length` bytes and the memory behind `place` alive.
+unsafe fn put(place: &dyn Place, payload: *const u8, length: usize) -> (u64, bool) {
+    let room = place.room();
+    let taken = length.min(room);
+    // SAFETY: handed through; `taken` bytes fit.
+    unsafe { place.put(payload, taken) };
+    (taken as u64, length > room)
 }
 
 impl State {
@@ -92,10 +134,16 @@ impl State {
         length: usize,
     ) {
         let direct = &mut self.direct;
-        let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
         // SAFETY: the caller vouches for the payload, the caller of `receive_soon`, inside which we are, for the target.
-        let (bytes, truncated) = unsafe { deliver(&mut target, payload, length) };
-        direct.waits = false;
+        let (bytes, truncated) = unsafe {
+            if direct.waits == Waits::Row {
+                let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
+                deliver(&mut target, payload, length)
+            } else {
+                direct.put(payload, length)
+            }
+        };
+        direct.waits = Waits::Nothing;
         direct.peer = from;
         direct.word = words[1];
         direct.bytes = bytes;
@@ -107,9 +155,11 @@ impl State {
     pub(crate) fn start_direct(&mut self) -> (u32, Target) {
         let index = self.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
         let direct = &mut self.direct;
+        let row = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
+        let target = direct.place().map_or(row, |place| place.target());
         direct.started = Some(self.requests.id(index));
-        direct.waits = false;
-        (index, Target::Bytes { pointer: direct.pointer, length: direct.capacity })
+        direct.waits = Waits::Nothing;
+        (index, target)
     }
 }
 
@@ -134,28 +184,68 @@ impl<W: Wire> Engine<W> {
             return self.receive_kept(at, pointer, capacity);
         }
         let direct = &mut self.state.direct;
-        direct.waits = true;
+        direct.waits = Waits::Row;
         direct.pattern = pattern;
         direct.pointer = pointer;
         direct.capacity = capacity;
-        for _ in 0..rounds {
-            self.progress();
-            if !self.state.direct.waits {
-                return self.state.direct.outcome();
-            }
+        if let Some(outcome) = self.wait_directly(rounds) {
+            return outcome;
         }
-        self.state.direct.waits = false;
         // SAFETY: handed through.
         Soon::Started(unsafe { self.irecv(from, context, tag, Target::Bytes { pointer, length: capacity }) })
+    }
+
+    /// As [`Engine::receive_soon`], into `place`.
+    ///
+    /// # Safety
+    /// The memory behind `place` must live, until the request is complete if one is started.
+    #[inline]
+    pub unsafe fn receive_soon_into(
+        &mut self,
+        from: Option<PeerIndex>,
+        context: ContextId,
+        tag: Option<i32>,
+        place: &(dyn Place + 'static),
+        rounds: u32,
+    ) -> Soon {
+        let pattern = Pattern::receive(context, from, tag);
+        if let Some(at) = self.state.unexpected.find(&pattern) {
+            // SAFETY: the message is readable; the caller vouches for the place.
+            let received = self.receive_waiting(at, |payload, length| unsafe { put(place, payload, length) });
+            return received.map_or_else(|| Soon::Started(self.receive_found(at, place.target())), Soon::Received);
+        }
+        let direct = &mut self.state.direct;
+        direct.waits = Waits::Place;
+        direct.pattern = pattern;
+        direct.place = Some(place);
+        if let Some(outcome) = self.wait_directly(rounds) {
+            return outcome;
+        }
+        // SAFETY: handed through.
+        Soon::Started(unsafe { self.irecv(from, context, tag, place.target()) })
+    }
+
+    /// Makes progress until the receive that waits has its message; `None` when it has not after so many rounds.
+    #[inline(always)]
+    fn wait_directly(&mut self, rounds: u32) -> Option<Soon> {
+        for _ in 0..rounds {
+            self.progress();
+            if self.state.direct.waits == Waits::Nothing {
+                return Some(self.state.direct.outcome());
+            }
+        }
+        self.state.direct.waits = Waits::Nothing;
+        None
     }
 
     /// Receives a message that waits in the unexpected queue.
     #[inline(never)]
     fn receive_kept(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Soon {
-        // SAFETY: the caller of `receive_soon` vouches for the target.
-        match unsafe { self.receive_waiting(at, pointer, capacity) } {
+        let row = || Target::Bytes { pointer, length: capacity };
+        // SAFETY: the message is readable; the caller of `receive_soon` vouches for the target.
+        match self.receive_waiting(at, |payload, length| unsafe { deliver(&mut row(), payload, length) }) {
             Some(completion) => Soon::Received(completion),
-            None => Soon::Started(self.receive_found(at, Target::Bytes { pointer, length: capacity })),
+            None => Soon::Started(self.receive_found(at, row())),
         }
     }
 }

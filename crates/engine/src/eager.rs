@@ -96,6 +96,31 @@ impl<W: Wire> Engine<W> {
         Some(Sent { to, number: peer.sent - 1 })
     }
 
+    /// As [`Engine::try_send_now`], for a message that `fill` writes straight to where the wire wants it: it gets the
+    /// address of `length` bytes.
+    #[inline]
+    pub fn try_send_filled(
+        &mut self,
+        to: PeerIndex,
+        context: ContextId,
+        tag: i32,
+        rank: u32,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Option<Sent> {
+        let Engine { wire, state } = self;
+        let peer = state.peers.at(to);
+        let charge = length.saturating_add(MESSAGE_OVERHEAD);
+        let fits = length <= state.limits.eager_bytes && length <= wire.copied_limit(to);
+        if peer.blocked || peer.credit < charge || !fits {
+            return None;
+        }
+        wire.copied(to, &protocol::envelope(protocol::EAGER, context, tag, rank), length, fill).ok()?;
+        peer.credit -= charge;
+        peer.sent += 1;
+        Some(Sent { to, number: peer.sent - 1 })
+    }
+
     /// Starts a send of `source` with the envelope (context, tag, my `rank` in the communicator).
     ///
     /// # Safety

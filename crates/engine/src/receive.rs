@@ -30,24 +30,26 @@ impl<W: Wire> Engine<W> {
         capacity: usize,
     ) -> Option<Completion> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
-        // SAFETY: handed through.
-        unsafe { self.receive_waiting(at, pointer, capacity) }
+        // SAFETY: the message is readable; the caller vouches for the target.
+        self.receive_waiting(at, |payload, length| unsafe {
+            deliver(&mut Target::Bytes { pointer, length: capacity }, payload, length)
+        })
     }
 
-    /// Delivers a waiting message unless it is announced.
-    ///
-    /// # Safety
-    /// `pointer` must be writable for `capacity` bytes.
-    pub(crate) unsafe fn receive_waiting(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Option<Completion> {
+    /// Delivers a waiting message unless it is announced. `take` gets the bytes and their number, and says how many had
+    /// room and whether some had none.
+    pub(crate) fn receive_waiting(
+        &mut self,
+        at: u32,
+        take: impl FnOnce(*const u8, usize) -> (u64, bool),
+    ) -> Option<Completion> {
         let state = &mut self.state;
         if matches!(state.unexpected.peek(at)?.body, Body::Announced(_)) {
             return None;
         }
         let message = state.unexpected.take(at)?;
         let length = message.length as usize;
-        let mut target = Target::Bytes { pointer, length: capacity };
-        // SAFETY: the body holds `length` bytes, the caller vouches for the target.
-        let (bytes, truncated) = unsafe { deliver(&mut target, message.body.pointer(), length) };
+        let (bytes, truncated) = take(message.body.pointer(), length);
         state.matched(message.from, length, message.acknowledge, message.body);
         self.act();
         Some(Completion { truncated, ..Completion::of(message.from, message.rank, message.tag, bytes) })

@@ -3,11 +3,11 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{CONTEXT, World, bytes, packed, pattern, peer, room, unpacked};
+use support::{CONTEXT, Row, World, bytes, packed, pattern, peer, room, unpacked};
 use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
-use towpath_engine::{Engine, Limits, Mode, RequestId};
+use towpath_engine::{Engine, Limits, Mode, RequestId, Soon};
 use towpath_transport::shm::Settings;
 use towpath_transport::{Segment, Wires};
 
@@ -77,6 +77,32 @@ fn the_immediate_path_needs_no_request() {
     let large = vec![0; 4097];
     // SAFETY: a local of that length.
     assert!(unsafe { world.engines[0].try_send_now(peer(1), CONTEXT, 1, 0, large.as_ptr(), 4097) }.is_none());
+}
+
+#[test]
+fn a_place_is_filled_without_a_request() {
+    let mut world = World::plain(2);
+    for (length, room) in [(0usize, 9usize), (8, 8), (40, 7), (41, 50), (4096, 4096), (4096, 4000)] {
+        for waits in [true, false] {
+            let data = pattern(5, length);
+            let mut got = vec![0; room];
+            let [a, b] = &mut world.engines[..] else { unreachable!() };
+            // SAFETY: the wire lends as many bytes as the data have.
+            let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
+            assert!(a.try_send_filled(peer(1), CONTEXT, 1, 0, length, fill).is_some());
+            if waits {
+                b.progress();
+            }
+            // SAFETY: the place is a local of that length.
+            let soon = unsafe { b.receive_soon_into(None, CONTEXT, Some(1), &Row(got.as_mut_ptr(), room), 5) };
+            let Soon::Received(done) = soon else { panic!("the message of {length} bytes became a request") };
+            let taken = length.min(room);
+            assert_eq!((done.bytes, done.tag, done.truncated), (taken as u64, 1, length > room));
+            assert!(got[..taken] == data[..taken] && got[taken..].iter().all(|byte| *byte == 0));
+        }
+    }
+    let refused = world.engines[0].try_send_filled(peer(1), CONTEXT, 1, 0, 4097, |_| panic!("it does not fit"));
+    assert!(refused.is_none());
 }
 
 #[test]

@@ -14,12 +14,12 @@ pub use probes::*;
 pub use send_receive::*;
 
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::Target;
-use towpath_engine::{Completion, Mode, RequestId, Soon};
+use towpath_base::transfer::{Place, Target};
+use towpath_datatype::Datatype;
+use towpath_engine::{Completion, Mode, RequestId, Sent, Soon};
 
 use crate::comm::Comm;
 use crate::constants::*;
@@ -168,38 +168,56 @@ unsafe fn send_as(
     unsafe { send_slowly(mode, buffer, count, kind, peer, tag, comm) }
 }
 
-/// A message of at most so many bytes with gaps goes by way of a row on the stack. That is one copy more, but in the
-/// first-level cache, and costs less than a request; and a whole row is written into the other core's memory faster
-/// than piece by piece.
-const ROW_BYTES: usize = 16 * 1024;
+/// The elements of a receive that waits.
+struct Elements {
+    datatype: *const Datatype,
+    buffer: *mut c_void,
+    count: i64,
+}
 
-/// Sends at once, if that is possible.
+impl Elements {
+    fn datatype(&self) -> &Datatype {
+        // SAFETY: whoever made this holds the datatype as long as it waits.
+        unsafe { &*self.datatype }
+    }
+}
+
+// SAFETY: `unpack` writes to the elements only.
+unsafe impl Place for Elements {
+    fn room(&self) -> usize {
+        self.datatype().bytes(self.count) as usize
+    }
+
+    unsafe fn put(&self, from: *const u8, length: usize) {
+        // SAFETY: handed through.
+        unsafe { towpath_datatype::unpack(self.datatype(), self.buffer.cast(), self.count, 0, from, length) };
+    }
+
+    fn target(&self) -> Target {
+        datatypes::target(self.datatype(), self.buffer, self.count)
+    }
+}
+
+/// Packs elements straight into the wire, if the message can go out at once.
 ///
 /// # Safety
-/// As [`send`]; the elements have `length` bytes.
-#[inline(never)]
-unsafe fn pack_and_send(
+/// As [`send`].
+#[inline(always)]
+unsafe fn send_packed(
+    lane: &Lane,
     buffer: *const c_void,
     count: i64,
     kind: &Type,
-    length: usize,
     peer: PeerIndex,
     tag: i32,
-    comm: &Arc<Comm>,
-) -> Result<bool> {
-    let lane = world::lane()?;
-    let mut row = [MaybeUninit::<u8>::uninit(); ROW_BYTES];
-    let row = row.as_mut_ptr().cast::<u8>();
-    // SAFETY: the row has room for `length` bytes; the program lends the elements.
-    unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, row, length) };
+    comm: &Comm,
+) -> Option<Sent> {
+    let length = kind.datatype.bytes(count) as usize;
     let mut state = lane.hold();
-    // SAFETY: `length` bytes of the row were written.
-    let sent = unsafe { state.engine.try_send_now(peer, comm.context(), tag, comm.rank as u32, row, length) };
-    drop(state);
-    if sent.is_some() {
-        lane.nudge();
-    }
-    Ok(sent.is_some())
+    state.engine.try_send_filled(peer, comm.context(), tag, comm.rank as u32, length, |into| {
+        // SAFETY: the wire lends `length` bytes; the program lends the elements.
+        unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, into, length) };
+    })
 }
 
 #[cold]
@@ -213,13 +231,13 @@ unsafe fn send_slowly(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let lane = world::lane()?;
-    let length = kind.datatype.bytes(count) as usize;
-    if mode != Mode::Synchronous && length <= ROW_BYTES && kind.bytes(buffer, count).is_none() {
+    if mode != Mode::Synchronous
+        && kind.bytes(buffer, count).is_none()
         // SAFETY: promised by the caller.
-        let is_sent = unsafe { pack_and_send(buffer, count, kind, length, peer, tag, comm) }?;
-        if is_sent {
-            return Ok(());
-        }
+        && unsafe { send_packed(lane, buffer, count, kind, peer, tag, comm) }.is_some()
+    {
+        lane.nudge();
+        return Ok(());
     }
     let source = crate::datatypes::source(&kind.datatype, buffer, count);
     // SAFETY: promised by the caller.
@@ -300,7 +318,7 @@ pub unsafe fn recv(
     let lane = world::lane()?;
     let Some((_, capacity)) = kind.bytes(buf, count) else {
         // SAFETY: the program lends `count` elements at `buf` until this call returns.
-        return unsafe { receive_slowly(buf, count, kind, peer, tag, comm) };
+        return unsafe { receive_elements(buf, count, kind, peer, tag, comm) };
     };
     let rounds = lane.patience();
     let mut state = lane.hold();
@@ -314,63 +332,31 @@ pub unsafe fn recv(
     }
 }
 
-#[cold]
-unsafe fn receive_slowly(
-    buf: *mut c_void,
-    count: i64,
-    kind: &Type,
-    peer: Option<PeerIndex>,
-    tag: Option<i32>,
-    comm: &Arc<Comm>,
-) -> Result<Status> {
-    let lane = world::lane()?;
-    let capacity = kind.datatype.bytes(count) as usize;
-    if capacity <= ROW_BYTES {
-        // SAFETY: handed through.
-        return unsafe { receive_and_unpack(buf, count, kind, capacity, peer, tag, comm) };
-    }
-    let target = crate::datatypes::target(&kind.datatype, buf, count);
-    // SAFETY: promised by the caller.
-    let id = lane.with(|state| unsafe { state.engine.irecv(peer, comm.context(), tag, target) });
-    lane.nudge();
-    wait_for_received(lane, comm, id)
-}
-
-/// Receives into a row on the stack first (see [`ROW_BYTES`]).
+/// Receives elements with gaps: unpacks straight from the wire where the message comes soon.
 ///
 /// # Safety
-/// As [`recv`]; the elements have `capacity` bytes.
+/// As [`recv`].
 #[inline(never)]
-unsafe fn receive_and_unpack(
+unsafe fn receive_elements(
     buf: *mut c_void,
     count: i64,
     kind: &Type,
-    capacity: usize,
     peer: Option<PeerIndex>,
     tag: Option<i32>,
     comm: &Arc<Comm>,
 ) -> Result<Status> {
     let lane = world::lane()?;
-    let mut row = [MaybeUninit::<u8>::uninit(); ROW_BYTES];
-    let row = row.as_mut_ptr().cast::<u8>();
+    let place = Elements { datatype: &kind.datatype, buffer: buf, count };
     let rounds = lane.patience();
     let mut state = lane.hold();
-    // SAFETY: the row is there until this call returns, and then the message is through.
-    let soon = unsafe { state.engine.receive_soon(peer, comm.context(), tag, row, capacity, rounds) };
+    // SAFETY: the program lends the elements until this call returns, and then the message is through.
+    let soon = unsafe { state.engine.receive_soon_into(peer, comm.context(), tag, &place, rounds) };
     drop(state);
     lane.nudge();
-    let completion = match soon {
-        Soon::Received(completion) => completion,
-        Soon::Started(id) => {
-            let completion = lane.wait_for(|state| state.engine.take(id));
-            lane.choose_patience(world::is_crowded());
-            completion
-        }
-    };
-    let received = capacity.min(completion.bytes as usize);
-    // SAFETY: so many bytes were received into the row; the program lends the elements.
-    unsafe { towpath_datatype::unpack(&kind.datatype, buf.cast(), count, 0, row, received) };
-    completed(comm, &completion)
+    match soon {
+        Soon::Received(completion) => completed(comm, &completion),
+        Soon::Started(id) => wait_for_received(lane, comm, id),
+    }
 }
 
 #[cold]
@@ -405,6 +391,13 @@ unsafe fn isend_as(
             lane.nudge();
             return request;
         }
+    } else if mode != Mode::Synchronous
+        // SAFETY: as above.
+        && let Some(sent) = unsafe { send_packed(lane, buffer, count, kind, peer, tag, comm) }
+    {
+        let request = lane.with(|state| state.requests.add(Work::Sent(sent), comm.handle(), None));
+        lane.nudge();
+        return request;
     }
     let request = lane.with(|state| {
         let source = crate::datatypes::source(&kind.datatype, buffer, count);

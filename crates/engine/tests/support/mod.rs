@@ -4,7 +4,7 @@
 pub mod order_model;
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
+use towpath_base::transfer::{Drain, Fill, Place, Source, Step, Target};
 use towpath_engine::testing::{Manners, Network, TestWire};
 use towpath_engine::{Completion, Engine, Limits, Mode, RequestId};
 
@@ -62,6 +62,26 @@ unsafe impl Drain for Pieces {
         }
         self.left -= step;
         Step::Done(length)
+    }
+}
+
+/// A place of so many bytes, which the test keeps alive.
+pub struct Row(pub *mut u8, pub usize);
+
+// SAFETY: `length` bytes fit, as the caller promises.
+unsafe impl Place for Row {
+    fn room(&self) -> usize {
+        self.1
+    }
+
+    unsafe fn put(&self, from: *const u8, length: usize) {
+        assert!(length <= self.1);
+        // SAFETY: both rows have that length.
+        unsafe { std::ptr::copy_nonoverlapping(from, self.0, length) };
+    }
+
+    fn target(&self) -> Target {
+        Target::Unpacker { drain: Box::new(Pieces { pointer: self.0, left: self.1, piece: 0 }), length: self.1 }
     }
 }
 

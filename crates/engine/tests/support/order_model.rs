@@ -12,7 +12,7 @@ use towpath_engine::testing::{Arrival, Logged, Random};
 use towpath_engine::{Completion, Engine, Envelope, MessageId, Mode, RequestId, Soon, protocol};
 use towpath_transport::Wire;
 
-use super::{bytes, packed, pattern, peer, room, unpacked};
+use super::{Row, bytes, packed, pattern, peer, room, unpacked};
 
 /// The longest message, and the capacity of a receive that truncates none.
 const LONGEST: usize = 1 << 20;
@@ -166,13 +166,13 @@ impl<W: Wire> Model<W> {
         let mode = [Mode::Standard, Mode::Synchronous][usize::from(synchronous)];
         let engine = &mut self.engines[me];
         let (on, rank) = (ContextId(context), me as u32 + 500);
+        // SAFETY: the wire lends as many bytes as the data have.
+        let fill = |slot: *mut u8| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot, length) };
         // SAFETY: the account keeps the data until the send is complete.
         let request = unsafe {
-            if kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some() {
-                None
-            } else {
-                Some(engine.isend(peer(to), on, tag, rank, source, mode))
-            }
+            let is_out = (kind == 9 && engine.try_send_now(peer(to), on, tag, rank, data.as_ptr(), length).is_some())
+                || (kind == 8 && engine.try_send_filled(peer(to), on, tag, rank, length, fill).is_some());
+            (!is_out).then(|| engine.isend(peer(to), on, tag, rank, source, mode))
         };
         let sent = Sent {
             from: me,
@@ -206,7 +206,7 @@ impl<W: Wire> Model<W> {
                 self.receive_with(me, context, source, tag, capacity);
             }
             1 => self.receive_now(me, context, source, tag),
-            2..6 => self.receive_soon(me, context, source, tag),
+            2..8 => self.receive_soon(me, context, source, tag),
             _ => self.receive_with(me, context, source, tag, LONGEST),
         }
     }
@@ -258,9 +258,16 @@ impl<W: Wire> Model<W> {
         let capacity = [40, LONGEST][self.below(2)];
         let rounds = self.below(4) as u32;
         let mut buffer = self.buffer(capacity);
-        let (pointer, from) = (buffer.as_mut_ptr(), source.map(peer));
+        let (pointer, from, on) = (buffer.as_mut_ptr(), source.map(peer), ContextId(context));
+        let in_place = self.messages.is_multiple_of(2);
+        let engine = &mut self.engines[me];
         // SAFETY: the account keeps the buffer until the receive is complete.
-        let soon = unsafe { self.engines[me].receive_soon(from, ContextId(context), tag, pointer, capacity, rounds) };
+        let soon = unsafe {
+            match in_place {
+                true => engine.receive_soon_into(from, on, tag, &Row(pointer, capacity), rounds),
+                false => engine.receive_soon(from, on, tag, pointer, capacity, rounds),
+            }
+        };
         let request = if let Soon::Started(request) = soon { request } else { RequestId(u64::MAX) };
         let receive = Receive { context, source, tag, buffer, capacity, request, matched: expected, cancelled: false };
         let name = self.name();
