@@ -181,6 +181,8 @@ def rows(exchange, refuse, mpiexec):
     for error in ("EPERM", "ENOSYS"):
         yield f"memfd refused with {error}", lambda error=error: [refuse, error, *job], RANKS, True, False
     yield "memfd refused, /dev/shm of 64 MB", lambda: [*small_shared(None), refuse, "EPERM", *job], RANKS, True, False
+    shared_malloc = ["env", "TOWPATH_MALLOC=1", *job]
+    yield "memfd refused, /dev/shm of 64 MB, TOWPATH_MALLOC", lambda: [*small_shared(None), refuse, "EPERM", *shared_malloc], RANKS, True, False
     yield "memfd refused, /dev/shm full", lambda: [*small_shared(0), refuse, "EPERM", *job], RANKS, False, True
     yield "memfd refused, /dev/shm full, one rank alone", lambda: [*small_shared(0), refuse, "EPERM", exchange], 1, False, True
     # Between too little and enough: the job starts or does not, but once it has started it runs to its end.
@@ -189,10 +191,10 @@ def rows(exchange, refuse, mpiexec):
         yield f"memfd refused, {free} kB free in /dev/shm", command, RANKS, True, True
 
 
-def in_memory_group(exchange, mpiexec):
+def in_memory_group(exchange, mpiexec, *settings):
     """48 ranks in 512 MB, of which their own buffers are 302: problems, the output, and the peak."""
     with memory_group(512) as (enter, peak):
-        status, output, problems = run("group", [*enter, mpiexec, "-n", RANKS, exchange])
+        status, output, problems = run("group", [*enter, "env", *settings, mpiexec, "-n", RANKS, exchange])
         most = int(peak.read_text()) >> 20 if peak.exists() else 0
     return problems + judge(status, output, RANKS, True, False), output, f" (peak {most} MB)"
 
@@ -209,7 +211,8 @@ def test_all(pattern):
         status, output, problems = run(name, command())
         return problems + judge(status, output, ranks, may_run, may_fail), output, ""
 
-    work = [("memory group of 512 MB", lambda: in_memory_group(exchange, mpiexec))]
+    work = [("memory group of 512 MB", lambda: in_memory_group(exchange, mpiexec)),
+            ("memory group of 512 MB, TOWPATH_MALLOC", lambda: in_memory_group(exchange, mpiexec, "TOWPATH_MALLOC=1"))]
     work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
     for name, test in work:
         if not re.search(pattern, name):

@@ -50,24 +50,32 @@ pub(crate) fn free(block: *mut u8) -> bool {
 
 /// Once, when MPI starts: children get copies of the blocks, and malloc takes large blocks from here if it asks to.
 pub(crate) fn open(world: &'static World) {
-    let heap = world.heap.lock().unwrap();
-    let (begin, length) = (heap.address(), heap.bytes());
-    drop(heap);
-    let wanted = config::number("TOWPATH_MALLOC") == Some(1);
-    let attached = begin.is_some_and(|begin| {
-        let remembered = fork::around(before_fork, in_parent, in_child);
-        static TABLE: OnceLock<malloc::Heap> = OnceLock::new();
-        let table = || malloc::Heap { begin: begin as usize, length, allocate: allocate_c, resize, free: free_c, size };
-        remembered && malloc::attach(TABLE.get_or_init(table))
-    });
-    if wanted && !attached && world.job.rank == 0 {
-        let why = if begin.is_none() {
-            "the ranks' heaps are switched off (TOWPATH_HEAP) or could not be mapped"
-        } else {
-            "libtowpath-malloc.so is not preloaded: start the job with Towpath's mpiexec, or name the library in LD_PRELOAD"
-        };
+    let refusal = attach(&world.heap.lock().unwrap());
+    if let Some(why) = refusal
+        && config::number("TOWPATH_MALLOC") == Some(1)
+        && world.job.rank == 0
+    {
         world::say_lines(&format!("towpath: TOWPATH_MALLOC has no effect, because {why}."));
     }
+}
+
+/// Why malloc does not take blocks from the heap.
+fn attach(heap: &Heap) -> Option<&'static str> {
+    static TABLE: OnceLock<malloc::Heap> = OnceLock::new();
+    let Some(begin) = heap.address() else {
+        return Some("the ranks' heaps are switched off (TOWPATH_HEAP=0) or could not be mapped");
+    };
+    let remembered = fork::around(before_fork, in_parent, in_child);
+    if !heap.is_boundless() {
+        return Some(
+            "shared memory is limited: memfd_create is not allowed here, and /dev/shm or TMPDIR takes its place",
+        );
+    }
+    let (begin, length) = (begin as usize, heap.bytes());
+    let table = || malloc::Heap { begin, length, allocate: allocate_c, resize, free: free_c, size };
+    let attached = remembered && malloc::attach(TABLE.get_or_init(table));
+    let missing = "libtowpath-malloc.so is not preloaded: start the job with Towpath's mpiexec, or name the library in LD_PRELOAD";
+    (!attached).then_some(missing)
 }
 
 extern "C" fn allocate_c(bytes: usize, alignment: usize, zeroed: c_int) -> *mut c_void {

@@ -66,6 +66,11 @@ impl Heap {
         self.segment.heap_address(self.own())
     }
 
+    /// True when there is as much room as for private memory, so that all large blocks of a program may come from here.
+    pub fn is_boundless(&self) -> bool {
+        self.bytes() > 0 && self.segment.is_boundless()
+    }
+
     /// Where the own heap begins in all of them.
     fn own(&self) -> usize {
         self.segment.own_rank() * self.segment.layout().heap_bytes()

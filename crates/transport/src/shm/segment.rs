@@ -18,8 +18,8 @@ pub struct Segment {
     mapping: Arc<Mapping>,
     /// The heaps of all ranks; `None` where address space or file sizes are limited.
     heaps: Option<Arc<Mapping>>,
-    /// Neither file system nor memory group has a limit: pages may be provided when they are touched.
-    unlimited: bool,
+    /// The file system of the segment has no limit of its own.
+    boundless: bool,
     layout: Layout,
     ranks: usize,
     own: usize,
@@ -56,8 +56,8 @@ impl Segment {
         }
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
         let heaps = Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
-        let unlimited = left.is_none() && has_no_limit(file);
-        Ok(Segment { mapping: Arc::new(mapping), heaps, unlimited, layout, ranks, own, allowance, windows: true })
+        let boundless = has_no_limit(file);
+        Ok(Segment { mapping: Arc::new(mapping), heaps, boundless, layout, ranks, own, allowance, windows: true })
     }
 
     /// The segment for a wire that may use windows, or must do with the reserve of the first one.
@@ -138,10 +138,16 @@ impl Segment {
         self.heaps.as_deref()
     }
 
+    /// True when shared pages are as plentiful as private ones. In a small /dev/shm they are not: what one rank takes, another
+    /// may need to start.
+    pub(crate) fn is_boundless(&self) -> bool {
+        self.boundless
+    }
+
     /// True when pages of the heaps that are provided only when they are touched do not make a shortage worse than it is
     /// with private memory.
     pub(crate) fn is_unlimited(&self) -> bool {
-        self.unlimited
+        self.boundless && self.allowance.is_none()
     }
 
     /// Provides pages of the heaps; false where memory is short.
