@@ -18,7 +18,7 @@ Each chapter folder has a list.toml with one [[test]] table for each program:
     unbuilt       what Towpath lacks for it: the program does not run on Towpath yet
     stress        true: `make stress` repeats it 500 times
 
-A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process is left over.
+A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process or file is left over.
 """
 
 import argparse
@@ -214,6 +214,7 @@ def run_case(case, library, round_number, limit=None):
     extra = {name: str(value) for name, value in test.get("environment", {}).items()}
     command = [*library.launcher(case.ranks), case.binary, *(str(word) for word in test.get("args", []))]
     limit = limit or test.get("timeout", 60)
+    before = shared_files()
     started = time.monotonic()
     child = subprocess.Popen([str(word) for word in command], env=library.environment({MARKER: mark, **extra}),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -233,7 +234,15 @@ def run_case(case, library, round_number, limit=None):
     left = end_processes(mark)
     if left:
         case.problems.append(f"{left} processes were left behind")
+    files = sorted(shared_files() - before) if library.name == "towpath" else []
+    if files:
+        case.problems.append(f"files were left in /dev/shm: {files}")
     return output
+
+
+def shared_files():
+    """Towpath's files in /dev/shm. They have names for a moment only, where memfd is refused."""
+    return {path.name for path in Path("/dev/shm").glob(".towpath*")}
 
 
 def judge(case, status, output):
