@@ -16,7 +16,9 @@
 
 enum { ROUNDS = 32, WARM = 100 };
 
-static char out[8], in[8];
+static char out[8], in[8], pair[16];
+static MPI_Request again, neighbors;
+static MPI_Comm oneway;
 static int rank, peer, turns;
 static int *turn;
 
@@ -52,6 +54,49 @@ COUNTED count_comm_rank(void)
 }
 
 COUNTED count_barrier_self(void) { MPI_Barrier(MPI_COMM_SELF); }
+
+COUNTED count_start_send_wait(void)
+{
+    MPI_Start(&again);
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+}
+
+COUNTED count_start_recv_wait(void)
+{
+    MPI_Start(&again);
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+}
+
+/* Two edges, both from rank 0 to rank 1: one rank only sends and the other one only receives, so neither waits. */
+static void neighbor_alltoall(void) { MPI_Neighbor_alltoall(pair, 8, MPI_BYTE, pair, 8, MPI_BYTE, oneway); }
+
+static void neighbor_alltoallv(void)
+{
+    static const int counts[2] = {8, 8}, places[2] = {0, 8};
+    MPI_Neighbor_alltoallv(pair, counts, places, MPI_BYTE, pair, counts, places, MPI_BYTE, oneway);
+}
+
+static void ineighbor_alltoall(void)
+{
+    MPI_Request request;
+    MPI_Ineighbor_alltoall(pair, 8, MPI_BYTE, pair, 8, MPI_BYTE, oneway, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void start_neighbors(void)
+{
+    MPI_Start(&neighbors);
+    MPI_Wait(&neighbors, MPI_STATUS_IGNORE);
+}
+
+COUNTED count_neighbor_alltoall_2_sends(void) { neighbor_alltoall(); }
+COUNTED count_neighbor_alltoall_2_recvs(void) { neighbor_alltoall(); }
+COUNTED count_neighbor_alltoallv_2_sends(void) { neighbor_alltoallv(); }
+COUNTED count_neighbor_alltoallv_2_recvs(void) { neighbor_alltoallv(); }
+COUNTED count_ineighbor_alltoall_2_sends(void) { ineighbor_alltoall(); }
+COUNTED count_ineighbor_alltoall_2_recvs(void) { ineighbor_alltoall(); }
+COUNTED count_start_neighbors_2_sends(void) { start_neighbors(); }
+COUNTED count_start_neighbors_2_recvs(void) { start_neighbors(); }
 
 /* Rank 0 goes first; the other one follows when it is done. */
 static void in_turn(void (*first)(void), void (*second)(void))
@@ -96,14 +141,38 @@ int main(int argc, char **argv)
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
     }
-    int flag;
+    int flag, other[2] = {peer, peer};
     MPI_Iprobe(peer, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_SELF);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank ? 2 : 0, other, MPI_UNWEIGHTED, rank ? 0 : 2, other, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &oneway);
+    MPI_Neighbor_alltoall_init(pair, 8, MPI_BYTE, pair, 8, MPI_BYTE, oneway, MPI_INFO_NULL, &neighbors);
+    if (rank == 0)
+        MPI_Send_init(out, 8, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &again);
+    else
+        MPI_Recv_init(in, 8, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &again);
+    for (int i = 0; i < WARM; i++) {
+        neighbor_alltoall();
+        neighbor_alltoallv();
+        ineighbor_alltoall();
+        start_neighbors();
+        MPI_Start(&again);
+        MPI_Wait(&again, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
     in_turn(count_send, count_recv);
     in_turn(count_isend_wait, count_irecv_wait);
     in_turn(count_iprobe, NULL);
     in_turn(count_comm_rank, NULL);
     in_turn(count_barrier_self, NULL);
+    in_turn(count_start_send_wait, count_start_recv_wait);
+    in_turn(count_neighbor_alltoall_2_sends, count_neighbor_alltoall_2_recvs);
+    in_turn(count_neighbor_alltoallv_2_sends, count_neighbor_alltoallv_2_recvs);
+    in_turn(count_ineighbor_alltoall_2_sends, count_ineighbor_alltoall_2_recvs);
+    in_turn(count_start_neighbors_2_sends, count_start_neighbors_2_recvs);
+    MPI_Request_free(&again);
+    MPI_Request_free(&neighbors);
+    MPI_Comm_free(&oneway);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         puts("ok");

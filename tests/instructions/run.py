@@ -28,6 +28,16 @@ BARS = {
     "iprobe": 355,
     "comm_rank": 57,
     "barrier_self": 905,
+    "start_send_wait": 960,
+    "start_recv_wait": 1475,
+    "neighbor_alltoall_2_sends": 1080,
+    "neighbor_alltoall_2_recvs": 1165,
+    "neighbor_alltoallv_2_sends": 1955,
+    "neighbor_alltoallv_2_recvs": 2030,
+    "ineighbor_alltoall_2_sends": 3395,
+    "ineighbor_alltoall_2_recvs": 4725,
+    "start_neighbors_2_sends": 1420,
+    "start_neighbors_2_recvs": 2745,
 }
 
 

@@ -197,6 +197,12 @@ impl Piece {
         self.count.wrapping_mul(self.size)
     }
 
+    /// Address and length where it is a row of bytes.
+    #[inline]
+    pub(crate) fn row(&self) -> Option<(*mut u8, usize)> {
+        self.datatype.is_none().then_some((self.pointer, self.count as usize))
+    }
+
     /// Whether both are the same data in the same place.
     pub(crate) fn same(&self, other: &Piece) -> bool {
         let same_type = match (&self.datatype, &other.datatype) {

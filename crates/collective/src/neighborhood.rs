@@ -6,11 +6,16 @@
 //! the same process, on periodic dimensions of size 1 and 2).
 
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
+
+use towpath_base::ids::PeerIndex;
+use towpath_engine::Part;
 
 use crate::Call;
-use crate::buffers::{Blocks, Buffer};
+use crate::buffers::{Blocks, Buffer, Piece};
 use crate::builder::Builder;
 use crate::plan::{Plan, PlanError};
+use crate::run;
 
 /// One end of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +67,83 @@ fn numbered(ranks: &[usize]) -> Vec<Edge> {
     ranks.iter().map(|&rank| edge(rank)).collect()
 }
 
-/// A plan that sends `send` to every destination; block k of `receive` comes from source k. Both forms.
-pub fn allgather(call: &Call, neighbors: &Neighbors, send: &Buffer, receive: &Blocks) -> Result<Plan, PlanError> {
-    let mut builder = Builder::new(call.team);
-    receive_all(&mut builder, neighbors, receive);
-    for edge in &neighbors.destinations {
-        if let Some(rank) = edge.rank {
-            builder.send(rank, edge.turn, send.piece());
-        }
-    }
-    builder.finish()
+/// What a rank gives its neighbours.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// The same to every destination (allgather).
+    Same(Buffer),
+    /// Block k to destination k (alltoall).
+    Each(Blocks),
 }
 
-/// A plan that sends block k of `send` to destination k; block k of `receive` comes from source k. All three forms.
-pub fn alltoall(call: &Call, neighbors: &Neighbors, send: &Blocks, receive: &Blocks) -> Result<Plan, PlanError> {
-    let mut builder = Builder::new(call.team);
-    receive_all(&mut builder, neighbors, receive);
-    for (index, edge) in neighbors.destinations.iter().enumerate() {
-        if let Some(rank) = edge.rank {
-            builder.send(rank, edge.turn, send.piece(index));
+impl Given {
+    fn piece(&self, index: usize) -> Piece {
+        match self {
+            Given::Same(buffer) => buffer.piece(),
+            Given::Each(blocks) => blocks.piece(index),
         }
     }
-    builder.finish()
 }
 
-fn receive_all(builder: &mut Builder, neighbors: &Neighbors, receive: &Blocks) {
-    for (index, edge) in neighbors.sources.iter().enumerate() {
-        if let Some(rank) = edge.rank {
-            builder.receive(rank, edge.turn, receive.piece(index));
+/// A neighbourhood collective, in any of its forms.
+#[derive(Debug)]
+pub struct Neighborly<'a> {
+    /// With whom.
+    pub neighbors: &'a Neighbors,
+    /// What is sent.
+    pub send: Given,
+    /// Where it goes: block k comes from source k.
+    pub receive: Blocks,
+}
+
+impl Neighborly<'_> {
+    /// The plan of its messages.
+    pub fn plan(&self, call: &Call) -> Result<Plan, PlanError> {
+        let mut builder = Builder::new(call.team);
+        for (index, edge) in self.neighbors.sources.iter().enumerate() {
+            if let Some(rank) = edge.rank {
+                builder.receive(rank, edge.turn, self.receive.piece(index));
+            }
         }
+        for (index, edge) in self.neighbors.destinations.iter().enumerate() {
+            if let Some(rank) = edge.rank {
+                builder.send(rank, edge.turn, self.send.piece(index));
+            }
+        }
+        builder.finish()
+    }
+
+    /// Its messages as the parts of an exchange among `peers` under this number: writes them to `sends` and `receives`
+    /// and says how many they are. `None` where they are too many, or data has gaps: then only a plan will do.
+    pub fn parts(
+        &self,
+        peers: &[PeerIndex],
+        sequence: u32,
+        sends: &mut [MaybeUninit<Part>],
+        receives: &mut [MaybeUninit<Part>],
+    ) -> Option<(usize, usize)> {
+        let part = |into: &mut [MaybeUninit<Part>], filled: &mut usize, edge: &Edge, piece: Piece| {
+            let (pointer, length) = piece.row()?;
+            // Messages without bytes are left out on both sides, as in plans.
+            if let Some(rank) = edge.rank
+                && length > 0
+            {
+                into[*filled].write(Part::new(peers[rank], run::tag(sequence, edge.turn as u16), pointer, length));
+                *filled += 1;
+            }
+            Some(())
+        };
+        let Neighbors { sources, destinations } = self.neighbors;
+        if sources.len() > receives.len() || destinations.len() > sends.len() {
+            return None;
+        }
+        let (mut sent, mut received) = (0, 0);
+        for (index, edge) in destinations.iter().enumerate() {
+            part(sends, &mut sent, edge, self.send.piece(index))?;
+        }
+        for (index, edge) in sources.iter().enumerate() {
+            part(receives, &mut received, edge, self.receive.piece(index))?;
+        }
+        Some((sent, received))
     }
 }

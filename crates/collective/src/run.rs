@@ -34,6 +34,12 @@ pub enum Failure {
     Lost,
 }
 
+/// The tag of a message of call `sequence`; the turn tells messages of one pair apart.
+#[inline]
+pub(crate) fn tag(sequence: u32, turn: u16) -> i32 {
+    ((sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32
+}
+
 /// A plan being executed.
 #[derive(Debug)]
 pub struct Run {
@@ -159,7 +165,7 @@ impl Run {
     }
 
     fn start_message<M: Messages + ?Sized>(&mut self, step: StepId, messages: &mut M) {
-        let tag = |turn: u16| ((self.sequence & 0xFFFF) << 15 | u32::from(turn) & 0x7FFF) as i32;
+        let tag = |turn: u16| tag(self.sequence, turn);
         let plan = &self.plan;
         let ticket = match &plan.steps[step as usize].action {
             // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan keep it unchanged.

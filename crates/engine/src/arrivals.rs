@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub(crate) actions: Vec<Action>,
     /// Sends and pulls that are not complete.
     pub(crate) under_way: usize,
+    /// Counts [exchanges](crate::Exchange).
+    pub(crate) exchanges: u32,
 }
 
 /// Copies bytes; one or two words without a call.
@@ -99,6 +101,7 @@ impl State {
             requests: Requests::default(),
             actions: Vec::new(),
             under_way: 0,
+            exchanges: 0,
         }
     }
 
@@ -230,7 +233,7 @@ impl State {
 
     /// Counts the credit of a consumed eager message and gives it back once a batch is together.
     #[cold]
-    fn consumed(&mut self, from: PeerIndex, length: Option<usize>) {
+    pub(crate) fn consumed(&mut self, from: PeerIndex, length: Option<usize>) {
         let batch = self.limits.unexpected_bytes / 4;
         let peer = self.peers.at(from);
         peer.consumed += length.map_or(0, |length| length + MESSAGE_OVERHEAD);

@@ -16,6 +16,7 @@ mod buffers;
 mod cancel;
 mod direct;
 mod eager;
+mod exchange;
 mod matching;
 pub mod messages;
 mod peers;
@@ -35,6 +36,7 @@ use towpath_transport::Wire;
 
 pub use direct::Soon;
 pub use eager::{Mode, Sent};
+pub use exchange::{Exchange, Part};
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, RequestId};
 

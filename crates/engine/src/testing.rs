@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Step, Target};
-use towpath_transport::{Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire};
+use towpath_transport::{Choice, Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire};
 
 /// A small deterministic generator (splitmix64, Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -263,6 +263,27 @@ impl Wire for TestWire {
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
         assert_eq!(key.0[0], u64::from(from.0), "a key of another peer");
         self.pulls.push(Pull { from, key: key.0[1], token, target });
+    }
+
+    fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let shared = &mut *self.network.0.borrow_mut();
+        for from in 0..shared.size {
+            let queue = &mut shared.queues[self.me][from];
+            while let Some((header, payload)) = queue.front() {
+                let choice = take(PeerIndex(from as u32), header, payload.as_ptr(), payload.len());
+                if choice == Choice::Leave {
+                    break;
+                }
+                queue.pop_front();
+                match choice {
+                    Choice::Done => return false,
+                    Choice::More => {}
+                    _ => break,
+                }
+            }
+        }
+        // Sometimes in vain: whoever asks must be ready for it.
+        shared.manners.delay > 0 && shared.random.chance(shared.manners.delay)
     }
 
     fn progress(&mut self, sink: &mut impl Sink) -> bool {

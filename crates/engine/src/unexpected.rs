@@ -173,6 +173,12 @@ impl Unexpected {
         self.place(at).2[kind] = link;
     }
 
+    /// Whether no message waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The oldest message that matches.
     #[inline]
     pub(crate) fn find(&mut self, wanted: &Pattern) -> Option<u32> {

@@ -2,10 +2,11 @@
 //!
 //! The C functions are in `communicators`, `intercommunicators` and `attributes`.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, AtomicU64, Ordering};
+use towpath_collective::neighborhood::Neighbors;
 use towpath_engine::messages::Team;
 
 use crate::attributes::Attributes;
@@ -68,6 +69,8 @@ pub struct Comm {
     pub topology: Option<Arc<Topology>>,
     /// What the topology claims of the channel.
     pub claim: Option<Arc<Claim>>,
+    /// My neighbours in the topology, as neighbourhood collectives see them: listed at the first of them.
+    pub neighbors: OnceLock<Neighbors>,
     /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
     targets: Arc<[PeerIndex]>,
     /// Cached attributes.
@@ -93,6 +96,7 @@ impl Comm {
             targets,
             topology: None,
             claim: None,
+            neighbors: OnceLock::new(),
             attributes: Attributes::default(),
             settings: Mutex::new(settings),
             sequences: Default::default(),
@@ -210,7 +214,16 @@ impl Comm {
     /// operation before a blocking one on one process and after it on another (6.12), but programs do, and other
     /// libraries let them.
     pub fn next_sequence(&self, form: Form) -> u32 {
-        let number = self.sequences[form as usize].fetch_add(1, Ordering::Relaxed);
+        let number = self.coming_sequence(form);
+        // No locked instruction: calls of one form on one communicator are never concurrent.
+        let counter = &self.sequences[form as usize];
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        number
+    }
+
+    /// The number that [`Comm::next_sequence`] gives next.
+    pub fn coming_sequence(&self, form: Form) -> u32 {
+        let number = self.sequences[form as usize].load(Ordering::Relaxed);
         match form {
             Form::Blocking => number % (1 << 14),
             Form::Nonblocking => (1 << 14) + number % (1 << 14),

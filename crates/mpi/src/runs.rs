@@ -1,7 +1,7 @@
 //! Collective operations under way: the lane posts their messages, and their local work is done with the lock released,
 //! because a reduction may be a function of the program.
 
-use towpath_collective::{Progress, Run};
+use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;
 use towpath_transport::Wires;
 
@@ -35,6 +35,15 @@ impl Job {
     pub fn compute(&mut self) {
         self.run.compute();
     }
+}
+
+/// The error that a failed collective raises.
+pub(crate) fn failed(failure: Failure) -> Error {
+    let class = match failure {
+        Failure::Truncated => ERR_TRUNCATE,
+        Failure::Lost => ERR_PROC_ABORTED,
+    };
+    Error::new(class, failure.to_string())
 }
 
 /// All runs of the process.
@@ -71,13 +80,7 @@ impl Runs {
                 Place::Due(run)
             }
             Progress::Done => Place::Over(run, None),
-            Progress::Failed(failure) => {
-                let class = match failure {
-                    towpath_collective::Failure::Truncated => ERR_TRUNCATE,
-                    towpath_collective::Failure::Lost => ERR_PROC_ABORTED,
-                };
-                Place::Over(run, Some(Error::new(class, failure.to_string())))
-            }
+            Progress::Failed(failure) => Place::Over(run, Some(failed(failure))),
         };
     }
 

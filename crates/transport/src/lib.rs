@@ -64,6 +64,19 @@ pub trait Sink {
     fn lost(&mut self, peer: PeerIndex);
 }
 
+/// What whoever is offered a message by [`Wire::sift`] does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Leaves it where it is, with all that comes behind it from this peer.
+    Leave,
+    /// Has taken it and wants the next one of the same peer too.
+    More,
+    /// Has taken it and expects nothing else of this peer.
+    Enough,
+    /// Has taken it and expects nothing else of anybody.
+    Done,
+}
+
 /// One kind of wire, or the table of all wires of the process.
 ///
 /// Generic code takes `W: Wire`; there is no `dyn Wire`, so the small path stays one inlined path.
@@ -114,6 +127,14 @@ pub trait Wire {
     /// # Safety
     /// The memory behind `target` must live until `pulled`.
     unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target);
+
+    /// Offers the first message of every peer, as far as it can be seen without moving anything else, to `take`; a payload is
+    /// valid during the call only. Does nothing but what the choices ask for. True when there may be something that only
+    /// [`Wire::progress`] sees.
+    fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let _ = take;
+        true
+    }
 
     /// Moves everything that can move and reports it. True when anything happened (arrival, completion, a queued
     /// transfer went a step): callers spin on false.

@@ -63,6 +63,12 @@ impl Loopback {
         }
     }
 
+    /// Whether no message waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     #[inline(never)]
     fn deliver(&mut self, sink: &mut impl Sink) -> bool {
         let batch = self.queue.len().min(BATCH);

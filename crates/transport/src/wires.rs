@@ -8,7 +8,7 @@ use crate::loopback::Loopback;
 use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
 use crate::strict::{self, Strict};
-use crate::{Header, NoResource, RegionKey, Sink, Wire};
+use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire};
 
 /// How a peer is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +234,12 @@ impl Wire for Wires {
                 Route::Loopback => self.loopback.pull(from, key, token, target),
             }
         }
+    }
+
+    #[inline]
+    fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let beyond = self.shm.sift(take);
+        beyond || self.strict.is_some() || !self.loopback.is_empty()
     }
 
     #[inline]

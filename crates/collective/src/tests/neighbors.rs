@@ -1,9 +1,9 @@
 //! Neighbourhood collectives: grids with periodic dimensions of size 1 and 2, graphs with repeated edges.
 
 use super::{Shape, Store, execute, team};
-use crate::Call;
-use crate::neighborhood::{Neighbors, allgather, alltoall};
+use crate::neighborhood::{Given, Neighborly, Neighbors};
 use crate::select::Selection;
+use crate::{Blocks, Call, Plan};
 
 /// The neighbours of `rank` on a grid of `sizes` (last dimension fastest), each periodic or not.
 fn grid(rank: usize, sizes: &[usize], periodic: bool) -> Vec<(Option<usize>, Option<usize>)> {
@@ -20,6 +20,10 @@ fn grid(rank: usize, sizes: &[usize], periodic: bool) -> Vec<(Option<usize>, Opt
     neighbors
 }
 
+fn planned(call: &Call, neighbors: &Neighbors, send: Given, receive: Blocks) -> Plan {
+    Neighborly { neighbors, send, receive }.plan(call).unwrap()
+}
+
 #[test]
 fn what_goes_down_comes_from_above() {
     for (sizes, periodic) in
@@ -33,7 +37,7 @@ fn what_goes_down_comes_from_above() {
         for rank in 0..ranks {
             let neighbors = Neighbors::on_grid(&grid(rank, &sizes, periodic));
             let call = Call { team: &team(rank, ranks), selection: &Selection::default() };
-            plans.push(alltoall(&call, &neighbors, &send[rank].blocks(1), &receive[rank].blocks(1)).unwrap());
+            plans.push(planned(&call, &neighbors, Given::Each(send[rank].blocks(1)), receive[rank].blocks(1)));
         }
         execute(plans, ranks as u64);
         for (rank, row) in receive.iter().enumerate() {
@@ -66,7 +70,7 @@ fn repeated_edges_match_in_the_order_of_the_lists() {
         for rank in 0..2 {
             let neighbors = Neighbors::on_graph(sources[rank], destinations[rank]);
             let call = Call { team: &team(rank, 2), selection: &Selection::default() };
-            plans.push(alltoall(&call, &neighbors, &send[rank].blocks(1), &receive[rank].blocks(1)).unwrap());
+            plans.push(planned(&call, &neighbors, Given::Each(send[rank].blocks(1)), receive[rank].blocks(1)));
         }
         execute(plans, seed);
         for (index, (from, block)) in [(0, 1), (1, 0), (0, 3)].into_iter().enumerate() {
@@ -88,9 +92,8 @@ fn allgather_sends_the_same_to_all() {
         let (above, below) = ((rank + size - 1) % size, (rank + 2) % size);
         let neighbors = Neighbors::on_graph(&[above, (rank + size - 2) % size], &[below, (rank + 1) % size]);
         let call = Call { team: &team(rank, size), selection: &Selection::default() };
-        plans.push(
-            allgather(&call, &neighbors, &send[rank].buffer(3), &receive[rank].varying(&[3, 3], &[3, 0])).unwrap(),
-        );
+        let receive = receive[rank].varying(&[3, 3], &[3, 0]);
+        plans.push(planned(&call, &neighbors, Given::Same(send[rank].buffer(3)), receive));
     }
     execute(plans, 1);
     for (rank, row) in receive.iter().enumerate() {

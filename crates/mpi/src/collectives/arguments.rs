@@ -71,13 +71,13 @@ pub(super) fn blocks(pointer: *const c_void, count: i64, handle: Handle, names: 
     Ok(Blocks::Equal { pointer, count, element })
 }
 
-/// Reads `number` values of an array of ints or counts.
+/// Reads `number` values of an array of ints or counts, whose name is that of one value and an ending.
 ///
 /// # Safety
 /// Unless it is NULL, the array must have `number` elements.
-unsafe fn read(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
+unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Result<Box<[i64]>> {
     if array.is_null() && number > 0 {
-        fail!(ERR_ARG, "the array {name} is NULL; pass an array of {number} elements");
+        fail!(ERR_ARG, "the array {name}{ending} is NULL; pass an array of {number} elements");
     }
     // SAFETY: promised by the caller.
     Ok((0..number).map(|index| unsafe { array.get(index) }).collect())
@@ -89,7 +89,7 @@ unsafe fn read(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>>
 /// As [`read`].
 pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
     // SAFETY: promised by the caller.
-    let counts = unsafe { read(array, number, &format!("{name}s")) }?;
+    let counts = unsafe { read(array, number, name, "s") }?;
     if let Some(index) = counts.iter().position(|&count| count < 0) {
         fail!(ERR_COUNT, "element {index} of {name}s is {}; it must not be negative", counts[index]);
     }
@@ -111,7 +111,7 @@ pub(super) unsafe fn varying(
     let kind = datatype(handle, names.datatype)?;
     // SAFETY: promised by the caller.
     let (counts, displacements) =
-        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements)?) };
+        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
     check(pointer, counts.iter().copied().max().unwrap_or(0), kind, names)?;
     let element = Element::of(&kind.datatype);
     Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
@@ -134,7 +134,7 @@ pub(super) unsafe fn mixed(
     }
     // SAFETY: promised by the caller.
     let (counts, displacements) =
-        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements)?) };
+        unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
     // The displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a buffer too.
     let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
     let mut elements = Vec::with_capacity(number);

@@ -1,31 +1,40 @@
-//! The neighbourhood collectives: arguments checked, plans made (MPI 5.0, section 8.6).
+//! The neighbourhood collectives: arguments checked (MPI 5.0, section 8.6).
 //!
 //! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must have an element for
 //! each neighbour.
 
 use std::ffi::c_void;
 
-use towpath_collective::neighborhood::{self, Neighbors};
-use towpath_collective::{Blocks, Buffer};
+use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
 
 use super::arguments::{self, RECEIVE, SEND};
-use super::execution::{Ground, Prepared};
+use super::exchange::Among;
+use super::execution::Ground;
 use crate::error::{Result, fail};
 use crate::face::{Handle, HandleArray, Integers};
 use crate::topology::Topology;
 
 /// A communicator with its neighbours.
-fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, Neighbors)> {
+fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, &'a Neighbors)> {
     let ground = Ground::new(comm)?;
-    let Some(topology) = &ground.comm.topology else {
-        fail!(
-            ERR_TOPOLOGY,
-            "argument comm has no topology; neighbours come from MPI_Cart_create, MPI_Graph_create or \
-             MPI_Dist_graph_create"
-        );
-    };
-    let (sources, destinations) = topology.neighbours(ground.rank());
-    let neighbors = match **topology {
+    let Some(topology) = &ground.comm.topology else { return no_topology() };
+    let neighbors = ground.comm.neighbors.get_or_init(|| listed(topology, ground.rank()));
+    Ok((ground, neighbors))
+}
+
+#[cold]
+fn no_topology<T>() -> Result<T> {
+    fail!(
+        ERR_TOPOLOGY,
+        "argument comm has no topology; neighbours come from MPI_Cart_create, MPI_Graph_create or \
+         MPI_Dist_graph_create"
+    );
+}
+
+/// The neighbours of a rank.
+fn listed(topology: &Topology, rank: usize) -> Neighbors {
+    let (sources, destinations) = topology.neighbours(rank);
+    match topology {
         Topology::Cartesian { .. } => {
             let rank = |rank: i32| usize::try_from(rank).ok();
             Neighbors::on_grid(&sources.chunks(2).map(|pair| (rank(pair[0]), rank(pair[1]))).collect::<Vec<_>>())
@@ -34,16 +43,7 @@ fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, Neighbors)> {
             let ranks = |list: Vec<i32>| list.into_iter().map(|rank| rank as usize).collect::<Vec<_>>();
             Neighbors::on_graph(&ranks(sources), &ranks(destinations))
         }
-    };
-    Ok((ground, neighbors))
-}
-
-fn gathered<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Buffer, receive: &Blocks) -> Result<Prepared<'a>> {
-    ground.planned(|call| neighborhood::allgather(call, neighbors, send, receive))
-}
-
-fn exchanged<'a>(ground: Ground<'a>, neighbors: &Neighbors, send: &Blocks, receive: &Blocks) -> Result<Prepared<'a>> {
-    ground.planned(|call| neighborhood::alltoall(call, neighbors, send, receive))
+    }
 }
 
 /// MPI_Neighbor_allgather.
@@ -55,11 +55,11 @@ pub(super) unsafe fn neighbor_allgather<'a>(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Prepared<'a>> {
+) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
-    gathered(ground, &neighbors, &send, &receive)
+    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
 /// MPI_Neighbor_allgatherv.
@@ -72,13 +72,13 @@ pub(super) unsafe fn neighbor_allgatherv<'a>(
     displs: Integers,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Prepared<'a>> {
+) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let sources = neighbors.sources.len();
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, sources, RECEIVE) }?;
-    gathered(ground, &neighbors, &send, &receive)
+    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
 /// MPI_Neighbor_alltoall.
@@ -90,11 +90,11 @@ pub(super) unsafe fn neighbor_alltoall<'a>(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Prepared<'a>> {
+) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::blocks(sendbuf, sendcount, sendtype, SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
-    exchanged(ground, &neighbors, &send, &receive)
+    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
 /// MPI_Neighbor_alltoallv.
@@ -108,14 +108,14 @@ pub(super) unsafe fn neighbor_alltoallv<'a>(
     rdispls: Integers,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Prepared<'a>> {
+) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
     // SAFETY: the program's arrays have an element for each destination.
     let send = unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, destinations, SEND) }?;
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, sources, RECEIVE) }?;
-    exchanged(ground, &neighbors, &send, &receive)
+    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
 /// MPI_Neighbor_alltoallw.
@@ -129,12 +129,12 @@ pub(super) unsafe fn neighbor_alltoallw<'a>(
     rdispls: Integers,
     recvtypes: HandleArray,
     comm: Handle,
-) -> Result<Prepared<'a>> {
+) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
     // SAFETY: the program's arrays have an element for each destination.
     let send = unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, destinations, SEND) }?;
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, sources, RECEIVE) }?;
-    exchanged(ground, &neighbors, &send, &receive)
+    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }

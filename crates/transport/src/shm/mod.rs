@@ -24,6 +24,7 @@ mod ring;
 mod segment;
 mod send;
 mod share;
+mod sift;
 mod slot;
 mod theft;
 mod window;

@@ -3,7 +3,7 @@
 use towpath_base::sync::{MappedWords, Ordering};
 
 use super::division::RingShape;
-use super::entry::{self, ASK, Control, INLINE_AT, Kind};
+use super::entry::{self, ASK, Control, INLINE_AT, Kind, Read};
 use super::grant::{Decision, Grant, Place};
 use super::layout::LINE;
 use super::pull::Begun;
@@ -134,19 +134,31 @@ impl Shm {
             self.answer_question(from);
         }
         // One call for both kinds of message, so that the sink's code is here only once.
-        let (payload, length, stored) = if read.kind() == Kind::Inline as u8 {
-            (line.wrapping_add(INLINE_AT), read.inline(), 0)
-        } else if read.kind() == Kind::Stored as u8 {
-            // SAFETY: as above.
-            let (offset, length) = unsafe { entry::read_stored(line) };
-            (self.segment.at(offset).cast_const(), length, length)
-        } else {
+        // SAFETY: as above.
+        let Some((payload, length, stored)) = (unsafe { self.payload(line, &read) }) else {
             // SAFETY: as above.
             let extra = unsafe { entry::read_extra(line) };
             return self.obey(from, read.kind(), read.header().words, extra, sink);
         };
         sink.arrived(peer, &read.header(), payload, length);
         Taken::Entry(stored)
+    }
+
+    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None` for a control entry.
+    ///
+    /// # Safety
+    /// As [`Shm::take_entry`]; `read` is what the line says.
+    #[inline(always)]
+    pub(super) unsafe fn payload(&self, line: *const u8, read: &Read) -> Option<(*const u8, usize, usize)> {
+        if read.kind() == Kind::Inline as u8 {
+            return Some((line.wrapping_add(INLINE_AT), read.inline(), 0));
+        }
+        if read.kind() != Kind::Stored as u8 {
+            return None;
+        }
+        // SAFETY: handed through.
+        let (offset, length) = unsafe { entry::read_stored(line) };
+        Some((self.segment.at(offset).cast_const(), length, length))
     }
 
     /// Acts on a control entry.
