@@ -7,7 +7,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
-use towpath_transport::Wire;
+use towpath_transport::{Wire, ahead};
 
 use crate::Engine;
 use crate::arrivals::{State, deliver};
@@ -92,6 +92,7 @@ impl Direct {
     /// `payload` must be readable for `length` bytes.
     #[inline(never)]
     unsafe fn put(&self, payload: *const u8, length: usize) -> (u64, bool) {
+        ahead::read(payload, length);
         // SAFETY: handed through; the caller of `receive_soon_into` vouches for the memory behind the place.
         self.place().map_or((0, false), |place| unsafe { put(place, payload, length) })
     }

@@ -8,7 +8,7 @@ use std::ptr;
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Step};
-use towpath_transport::{NoResource, SHORT_BYTES, Wire};
+use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
 
 use crate::Engine;
 use crate::peers::Waiting;
@@ -115,7 +115,12 @@ impl<W: Wire> Engine<W> {
         if peer.blocked || peer.credit < charge || !fits {
             return None;
         }
-        wire.copied(to, &protocol::envelope(protocol::EAGER, context, tag, rank), length, fill).ok()?;
+        let header = protocol::envelope(protocol::EAGER, context, tag, rank);
+        let fill_lines = |slot| {
+            ahead::write(slot, length);
+            fill(slot);
+        };
+        wire.copied(to, &header, length, fill_lines).ok()?;
         peer.credit -= charge;
         peer.sent += 1;
         Some(Sent { to, number: peer.sent - 1 })

@@ -9,6 +9,7 @@
 
 #![deny(missing_docs)]
 
+pub mod ahead;
 mod copy;
 pub mod error;
 pub mod loopback;

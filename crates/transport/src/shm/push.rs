@@ -14,6 +14,7 @@ use super::segment::Segment;
 use super::share::{DIRECT_AT_LEAST, Lines, Place, SHARED_AT_LEAST, Shares, direct_unit};
 use super::window::{Shape, Window, WindowId, resting_count};
 use crate::RegionKey;
+use crate::ahead;
 use crate::regions::{Published, Regions};
 
 /// How far one call came.
@@ -111,6 +112,9 @@ impl Filling {
             }
             let capacity = self.window.shape().chunk_bytes().min(self.remaining);
             let place = self.window.chunk(segment, self.filled);
+            if matches!(self.source, Source::Packer { .. }) {
+                ahead::write(place, capacity);
+            }
             // SAFETY: the chunk is ours until counted, and `publish` promised that the source lives.
             let Step::Done(bytes) = (unsafe { self.source.fill(place, capacity) }) else { return advance };
             self.remaining -= bytes;
