@@ -7,8 +7,10 @@ use std::ffi::OsString;
 /// What the value of a setting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number.
+    /// A whole number from 0 on.
     Number,
+    /// A whole number from the first to the second; the nearer one is used for what lies outside.
+    Between(u64, u64),
     /// Words that whoever uses the setting reads.
     Text,
 }
@@ -43,7 +45,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "TOWPATH_RING_BYTES",
-        kind: Kind::Number,
+        kind: Kind::Between(16 << 10, 1 << 20),
         default: "65536",
         meaning: "payload bytes of the ring of a hot pair of ranks; a quarter is the largest eager message",
     },
@@ -55,13 +57,13 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "TOWPATH_ARENA_BYTES",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 8 << 20),
         default: "",
-        meaning: "bytes out of which a rank gives rings to its senders, at most 8 MiB; once set, messages of strangers get no windows",
+        meaning: "bytes out of which a rank gives rings to its senders, 0 to 8 MiB; once set, messages of strangers get no windows",
     },
     Setting {
         name: "TOWPATH_SHOW_CHANNEL",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 1),
         default: "0",
         meaning: "1: each rank prints who has which ring in its shared memory, after each topology and at the end",
     },
@@ -103,25 +105,25 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "TOWPATH_STRICT_LINE_NANOSECONDS",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 1_000_000_000),
         default: "0",
         meaning: "strict channel: time that each line moved takes at least",
     },
     Setting {
         name: "TOWPATH_STRICT_HOP_NANOSECONDS",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 1_000_000_000),
         default: "0",
         meaning: "strict channel: time that a line takes longer for each hop over the chip's mesh",
     },
     Setting {
         name: "TOWPATH_HEAP",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 1),
         default: "1",
         meaning: "1: large blocks of MPI_Alloc_mem are shared by the ranks of a host and copied once; 0: they are private",
     },
     Setting {
         name: "TOWPATH_MALLOC",
-        kind: Kind::Number,
+        kind: Kind::Between(0, 1),
         default: "0",
         meaning: "1: mpiexec preloads libtowpath-malloc.so, so that blocks of malloc of 128 KiB and more are shared and copied once; 0: it does not",
     },
@@ -165,36 +167,67 @@ pub fn whole_environment() -> impl Iterator<Item = (OsString, OsString)> {
 /// # Panics
 /// When `name` is not in [`SETTINGS`]: a setting that is not in the table does not exist.
 pub fn setting(name: &str) -> Option<String> {
-    let row =
-        SETTINGS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("setting {name} is not in the table"));
+    let row = row(name);
     environment(name)
         .filter(|value| !value.is_empty())
         .or_else(|| Some(row.default.to_owned()).filter(|d| !d.is_empty()))
 }
 
-/// A setting that is a number; a value that is not a number counts as the default, and a sentence says so.
-pub fn number(name: &str) -> Option<u64> {
-    let text = setting(name)?;
-    parse_number(name, &text).map_or_else(
-        |complaint| {
-            eprintln!("towpath: {complaint}");
-            SETTINGS.iter().find(|row| row.name == name).and_then(|row| row.default.parse().ok())
-        },
-        Some,
-    )
+fn row(name: &str) -> &'static Setting {
+    SETTINGS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("setting {name} is not in the table"))
 }
 
-fn parse_number(name: &str, text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{name}={text} is not a whole number; the default is used."))
+/// A setting that is a number. A value that is none counts as the default, one that is too small or too large as the
+/// nearest, and a sentence says so.
+pub fn number(name: &str) -> Option<u64> {
+    let text = setting(name)?;
+    let (value, complaint) = read_number(row(name), &text);
+    if let Some(complaint) = complaint {
+        eprintln!("towpath: {complaint}");
+    }
+    value
+}
+
+/// The number that a text means for a setting, if any, and what is wrong with the text.
+///
+/// # Panics
+/// When `name` is not in [`SETTINGS`].
+pub fn number_of(name: &str, text: &str) -> (Option<u64>, Option<String>) {
+    read_number(row(name), text)
+}
+
+fn read_number(row: &Setting, text: &str) -> (Option<u64>, Option<String>) {
+    let (name, text) = (row.name, text.trim());
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return (row.default.parse().ok(), Some(format!("{name}={text} is not a whole number; the default is used.")));
+    }
+    let (least, most) = if let Kind::Between(least, most) = row.kind { (least, most) } else { (0, u64::MAX) };
+    let number = if text.starts_with('-') && digits.bytes().any(|digit| digit != b'0') {
+        None
+    } else {
+        Some(digits.parse().ok().unwrap_or(u128::MAX))
+    };
+    let nearest = number.unwrap_or(0).clamp(u128::from(least), u128::from(most)) as u64;
+    let complaint = (number != Some(u128::from(nearest)))
+        .then(|| format!("{name}={text} is out of range (from {least} to {most}); {nearest} is used."));
+    (Some(nearest), complaint)
 }
 
 /// What is wrong with the value that the environment gives a setting, in a sentence; `None` when nothing is. Of words
 /// only their reader can tell.
 pub fn complaint(row: &Setting) -> Option<String> {
     let text = environment(row.name).filter(|value| !value.is_empty())?;
-    match row.kind {
-        Kind::Number => parse_number(row.name, &text).err(),
-        Kind::Text => None,
+    if row.kind == Kind::Text { None } else { read_number(row, &text).1 }
+}
+
+/// What a setting is now, as text: the variable or what is used in its place, else the default; `None` when both are empty.
+pub fn current(row: &Setting) -> Option<String> {
+    let text = setting(row.name)?;
+    if row.kind == Kind::Text || complaint(row).is_none() {
+        Some(text)
+    } else {
+        read_number(row, &text).0.map(|n| n.to_string())
     }
 }
 
@@ -247,7 +280,8 @@ mod tests {
     fn every_setting_has_a_name_of_its_own_a_meaning_and_a_default_of_its_kind() {
         for (index, row) in SETTINGS.iter().enumerate() {
             assert!(row.name.starts_with("TOWPATH_") && !row.meaning.is_empty(), "{row:?}");
-            assert!(row.kind == Kind::Text || row.default.is_empty() || row.default.parse::<u64>().is_ok(), "{row:?}");
+            let fits = row.kind == Kind::Text || row.default.is_empty() || read_number(row, row.default).1.is_none();
+            assert!(fits, "{row:?}");
             assert!(SETTINGS[..index].iter().all(|other| other.name != row.name), "{row:?}");
             assert!(OTHER_VARIABLES.iter().all(|other| other.0 != row.name), "{row:?}");
         }
@@ -268,8 +302,23 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole() {
-        assert_eq!(parse_number("X", " 12 "), Ok(12));
-        assert!(parse_number("X", "64k").unwrap_err().contains("X=64k is not a whole number"));
+    fn numbers_are_whole_and_within_their_range() {
+        let said = |name: &str, text: &str| {
+            let (value, complaint) = number_of(name, text);
+            (value, complaint.unwrap_or_default())
+        };
+        assert_eq!(said("TOWPATH_HOT_SENDS", " 12 "), (Some(12), String::new()));
+        assert_eq!(said("TOWPATH_HEAP", "-0"), (Some(0), String::new()));
+        for text in ["64k", "", "-", "1.5", "٣"] {
+            let (value, sentence) = said("TOWPATH_HOT_SENDS", text);
+            assert!(value == Some(4) && sentence.contains("is not a whole number; the default is used."), "{sentence}");
+        }
+        for (text, nearest) in [("-5", 0), ("8388609", 8 << 20), ("1000000000000000000000000000000", 8 << 20)] {
+            let wanted = format!("TOWPATH_ARENA_BYTES={text} is out of range (from 0 to 8388608); {nearest} is used.");
+            assert_eq!(said("TOWPATH_ARENA_BYTES", text), (Some(nearest), wanted));
+        }
+        let huge = "9".repeat(60);
+        assert_eq!(said("TOWPATH_EAGER_BYTES", &huge).0, Some(u64::MAX));
+        assert!(said("TOWPATH_EAGER_BYTES", &huge).1.contains("is out of range"));
     }
 }

@@ -119,6 +119,14 @@ fn values_of_the_environment_are_shown_and_wrong_ones_explained() {
     assert!(line_of(&text, "TOWPATH_RING_BYTES").starts_with("65536 "), "{text}");
     assert!(unwrapped(&text).contains("TOWPATH_RING_BYTES=64k is not a whole number; the default is used."), "{text}");
     assert!(!text.contains("Unknown variables"), "{text}");
+    let mut command = towpath(&["info"]);
+    command.env("TOWPATH_ARENA_BYTES", "-5");
+    let text = said(command);
+    assert!(line_of(&text, "TOWPATH_ARENA_BYTES").starts_with("0 "), "{text}");
+    assert!(
+        unwrapped(&text).contains("TOWPATH_ARENA_BYTES=-5 is out of range (from 0 to 8388608); 0 is used."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use towpath_base::config;
+
 use super::options::{Program, Request};
 use crate::ticket::{self, Ticket};
 
@@ -41,8 +43,8 @@ pub(crate) fn of_program(
 /// # Errors
 /// A sentence when the library is not there, or cannot be named in the variable.
 pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Result<(), String> {
-    let wanted = variables.get(OsStr::new("TOWPATH_MALLOC"));
-    if wanted.and_then(|value| value.to_str()).is_none_or(|value| value.trim() != "1") {
+    let wanted = variables.get(OsStr::new("TOWPATH_MALLOC")).and_then(|value| value.to_str());
+    if wanted.and_then(|text| config::number_of("TOWPATH_MALLOC", text).0) != Some(1) {
         return Ok(());
     }
     let name = library.as_os_str();

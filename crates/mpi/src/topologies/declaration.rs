@@ -4,7 +4,7 @@
 //! communicator with the topology, copies included; it ends by itself and is forgotten at the next occasion, because
 //! the last reference may go anywhere.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use towpath_base::config;
 use towpath_base::sync::{AtomicU64, Ordering};
@@ -71,7 +71,8 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
 
 /// Prints how the channel of this process is laid out, where the setting asks for it.
 pub(crate) fn show(occasion: &str) {
-    if config::number("TOWPATH_SHOW_CHANNEL").is_none_or(|wish| wish == 0) {
+    static WANTED: LazyLock<bool> = LazyLock::new(|| config::number("TOWPATH_SHOW_CHANNEL") == Some(1));
+    if !*WANTED {
         return;
     }
     let Ok(lane) = world::lane() else { return };

@@ -20,10 +20,7 @@ pub(super) fn section() -> Section {
 fn row(setting: &Setting) -> Row {
     let default = if setting.default.is_empty() { UNDECIDED } else { Value::text(setting.default) };
     let complaint = config::complaint(setting);
-    let current = match config::setting(setting.name) {
-        Some(value) if complaint.is_none() => Value::Text(value),
-        _ => default.clone(),
-    };
+    let current = config::current(setting).map_or_else(|| default.clone(), Value::Text);
     let meaning = match complaint {
         Some(sentence) => format!("{}. {sentence}", setting.meaning),
         None => setting.meaning.to_owned(),
