@@ -101,8 +101,8 @@ pub trait Wire {
     /// ring is taken back).
     fn copied_limit(&self, to: PeerIndex) -> usize;
 
-    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`]) to `fill`, then sends it. The limit may fall at any
-    /// call: whoever is refused asks for it again.
+    /// Lends a slot of `length` bytes (at most [`Wire::copied_limit`], more is refused) to `fill`, then sends it. The limit may
+    /// fall at any call: whoever is refused asks for it again.
     fn copied(
         &mut self,
         to: PeerIndex,

@@ -144,7 +144,9 @@ impl Wire for Loopback {
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
-        assert!(length <= COPIED_LIMIT, "a copied message of {length} bytes is above the limit");
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
         if self.queue.len() >= QUEUE_LIMIT {
             return Err(NoResource);
         }

@@ -10,7 +10,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::shm::{Heap, Settings};
 use towpath_transport::wrap::{Faults, Faulty};
-use towpath_transport::{SHORT_BYTES, Wire, Wires, strict};
+use towpath_transport::{Header, SHORT_BYTES, Wire, Wires, strict};
 
 fn settings() -> Settings {
     Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
@@ -215,5 +215,20 @@ fn a_lost_peer_frees_what_was_promised_to_it() {
         machine.send(0, 2, 100);
         machine.send(2, 0, 100_000);
         machine.finish(&format!("{name}, after a loss"));
+    }
+}
+
+#[test]
+fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
+    const HEADER: Header = Header { protocol: 0, words: [0; 2] };
+    let usual = strict::Settings::default();
+    for (name, mut wires) in [("shared", wires(2, settings())), ("strict", strict_wires(2, &usual))] {
+        // The other rank, and the wire to oneself.
+        for to in [1, 0] {
+            let (wire, to) = (&mut wires[0], PeerIndex(to));
+            let length = wire.copied_limit(to) + 1;
+            let sent = wire.copied(to, &HEADER, length, |_| panic!("{name}: a slot of {length} bytes"));
+            assert!(sent.is_err(), "{name}: {length} bytes to {to:?}");
+        }
     }
 }

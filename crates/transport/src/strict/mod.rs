@@ -207,7 +207,9 @@ impl Strict {
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
-        assert!(length <= COPIED_LIMIT, "a copied message of {length} bytes is above the limit");
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
         self.send(to, header, length, fill)
     }
 
