@@ -80,11 +80,7 @@ pub struct ControlPage {
     /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
     /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
     pub wake_fence: AtomicU32,
-    /// Local rank whose line on a board the owner waits for, [`ANY_LINE`] when it may be any: whoever writes on a board
-    /// wakes only those that wait for its line. Says nothing while the owner waits for something else, and may then
-    /// cause a needless wake.
-    pub waits_for_line: AtomicU32,
-    padding_of_sleep: [u8; 52],
+    padding_of_sleep: [u8; 56],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
     /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by the owner for people who
@@ -122,9 +118,6 @@ impl ChannelShare {
         u64::from(self.pages) * PAGE as u64
     }
 }
-
-/// [`ControlPage::waits_for_line`]: several threads wait for lines of different ranks.
-pub const ANY_LINE: u32 = u32::MAX;
 
 impl ControlPage {
     /// Publishes a state.
@@ -178,7 +171,6 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
         assert_eq!(offset_of!(ControlPage, sleep), 64);
         assert_eq!(offset_of!(ControlPage, wake_fence), 68);
-        assert_eq!(offset_of!(ControlPage, waits_for_line), 72);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
         assert_eq!(offset_of!(ControlPage, channel), 384);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);

@@ -3,7 +3,6 @@
 //! Member 0 makes the board and tells the others its place by a broadcast of messages. All members take these steps in
 //! the same calls, because all come to the same answers.
 
-use towpath_base::control::{ANY_LINE, ControlPage};
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, Need, Patience};
@@ -146,13 +145,11 @@ fn establish(comm: &Comm) -> Result<Place> {
 /// Waiting for a line in the lane's loop.
 struct Waiting {
     lane: &'static Lane,
-    page: &'static ControlPage,
 }
 
 impl Waiting {
     fn new() -> Result<Waiting> {
-        let world = world::world()?;
-        Ok(Waiting { lane: &world.lane, page: world.segment.own_control() })
+        Ok(Waiting { lane: &world::world()?.lane })
     }
 }
 
@@ -167,14 +164,7 @@ impl Patience for Waiting {
         )
     }
 
-    fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool) {
-        let page = self.page;
-        self.lane.wait_for_line(
-            |alone| {
-                let line = if alone { local_rank } else { ANY_LINE };
-                page.waits_for_line.store(line, Ordering::Relaxed);
-            },
-            ready,
-        );
+    fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
+        self.lane.wait_for_line(ready);
     }
 }

@@ -248,18 +248,13 @@ impl Lane {
         }
     }
 
-    /// Waits until `ready` says true, which it does after another process has written a line on a board. `announce` is
-    /// told before whether this thread is the only one that waits for a line.
-    pub fn wait_for_line(&self, announce: impl Fn(bool), ready: &mut dyn FnMut() -> bool) {
+    /// Waits until `ready` says true, which it does after another process has written a line on a board.
+    pub fn wait_for_line(&self, ready: &mut dyn FnMut() -> bool) {
         loop {
             let polled = self.with_baton(|waiting| {
-                self.with(|state| announce(state.watches.is_empty()));
                 self.poll_until(waiting, &mut |_| ready().then_some(()));
             });
-            if polled.is_some() {
-                return;
-            }
-            if self.sleep_for_line(&announce, ready) {
+            if polled.is_some() || self.sleep_for_line(ready) {
                 return;
             }
         }
@@ -267,14 +262,11 @@ impl Lane {
 
     /// Sleeps until the thread with the baton has seen the line, moved something else, or hands the baton over; true
     /// when `ready` is.
-    fn sleep_for_line(&self, announce: &impl Fn(bool), ready: &mut dyn FnMut() -> bool) -> bool {
+    fn sleep_for_line(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let watch: *mut (dyn FnMut() -> bool + '_) = ready;
         // SAFETY: only the lifetime is lost; the watch is taken back below, before `ready` ends.
         let watch = unsafe { std::mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut dyn FnMut() -> bool>(watch) };
-        self.with(|state| {
-            state.watches.push(Watch(watch));
-            announce(false);
-        });
+        self.with(|state| state.watches.push(Watch(watch)));
         // The thread with the baton may sleep without having looked at this line: it looks now.
         crate::world::wake_myself();
         // SAFETY: called under the lock, like the poller's calls.

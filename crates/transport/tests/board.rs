@@ -11,7 +11,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicUsize, Ordering};
 use towpath_machine::wait::Waiter;
 use towpath_transport::Wires;
-use towpath_transport::shm::board::{Board, Posted};
+use towpath_transport::shm::board::{Board, Posted, Want};
 use towpath_transport::shm::{Segment, Settings};
 
 const ROUNDS: u64 = 3000;
@@ -20,11 +20,16 @@ const ROUNDS: u64 = 3000;
 fn length(rank: usize, round: u64, largest: usize) -> Option<usize> {
     let mut random = Traffic::new(rank as u64 * 1_000_003 + round + 1);
     match random.below(20) {
-        0..4 => None,
-        4..12 => Some(random.below(60)),
+        0..4 if !everybody_posts(round) => None,
+        0..12 => Some(random.below(60)),
         12..19 => Some(random.below(2000)),
         _ => Some(random.below(largest + 1)),
     }
+}
+
+/// In some rounds a rank can wait for all lines at once.
+fn everybody_posts(round: u64) -> bool {
+    round % 4 == 3
 }
 
 fn pattern(rank: usize, round: u64, index: usize) -> u8 {
@@ -38,9 +43,8 @@ fn check(posted: Posted, rank: usize, round: u64) {
     assert!(bytes.iter().enumerate().all(|(at, &byte)| byte == pattern(rank, round, at)), "rank {rank} round {round}");
 }
 
-/// Waits as the library does: announces whose line it waits for, then idles until `ready`.
-fn wait<R>(segment: &Segment, waiter: &mut Waiter, awaited: u32, mut ready: impl FnMut() -> Option<R>) -> R {
-    segment.own_control().waits_for_line.store(awaited, Ordering::Relaxed);
+/// Waits as the library does: idles until `ready`. The board knows what for.
+fn wait<R>(segment: &Segment, waiter: &mut Waiter, mut ready: impl FnMut() -> Option<R>) -> R {
     waiter.reset();
     loop {
         if let Some(result) = ready() {
@@ -62,8 +66,8 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
     for round in 0..ROUNDS {
         if let Some(length) = length(own, round, largest) {
             while let Err(slowest) = board.has_room(length) {
-                let awaited = board.local_rank(slowest);
-                wait(segment, waiter, awaited, || (board.has_room(length) != Err(slowest)).then_some(()));
+                board.want(Want::End(slowest));
+                wait(segment, waiter, || (board.has_room(length) != Err(slowest)).then_some(()));
             }
             board.post(round as u16, length, |into| {
                 // SAFETY: the board lends `length` bytes.
@@ -72,9 +76,16 @@ fn run_rank(board: &mut Board, segment: &Segment, waiter: &mut Waiter, random: &
         }
         // A rank that reads nothing runs ahead, as the leaves of a gather do.
         if random.below(3) > 0 {
+            if everybody_posts(round) && random.below(2) == 0 {
+                board.want(Want::AllLines);
+                wait(segment, waiter, || (0..size).all(|member| board.look(member).is_some()).then_some(()));
+            }
             for member in (0..size).filter(|&member| member != own) {
                 if let Some(length) = length(member, round, largest) {
-                    let posted = wait(segment, waiter, board.local_rank(member), || board.look(member));
+                    if board.look(member).is_none() {
+                        board.want(Want::Line(member));
+                    }
+                    let posted = wait(segment, waiter, || board.look(member));
                     assert_eq!(posted.length, length);
                     check(posted, member, round);
                 }

@@ -9,15 +9,15 @@ mod movement;
 mod reductions;
 
 use towpath_base::transfer::{Source, Step, Target};
-use towpath_engine::board::{Board, INLINE, Posted};
+use towpath_engine::board::{Board, INLINE, Posted, Want};
 
 use crate::operation::Operation;
 use crate::select::{Algorithm, Collective, Crowd, Selection, Size};
 
 /// The waiting loop of the process.
 pub trait Patience {
-    /// Returns when `ready` says true, which it does after the process with this local rank has written on the board.
-    fn wait(&mut self, local_rank: u32, ready: &mut dyn FnMut() -> bool);
+    /// Returns when `ready` says true, which it does after another member has done what this one wants on the board.
+    fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
     /// Ends the job: this member of the team is in another call of the communicator than I am, so the ranks have not
     /// called the same collectives with sizes that fit together, and nothing on the board can be trusted any more.
     fn out_of_step(&mut self, member: usize) -> !;
@@ -159,10 +159,10 @@ impl Session<'_> {
     fn wait_for_room(&mut self, length: usize, mut slowest: usize) {
         // Who is the slowest may change meanwhile, so the loop is asked anew.
         loop {
-            let local_rank = self.board.local_rank(slowest);
+            self.board.want(Want::End(slowest));
             let board = &mut *self.board;
             let mut found = Ok(());
-            self.patience.wait(local_rank, &mut || {
+            self.patience.wait(&mut || {
                 found = board.has_room(length);
                 found != Err(slowest)
             });
@@ -195,8 +195,9 @@ impl Session<'_> {
 
     #[cold]
     fn expect_slowly(&mut self, member: usize) -> Posted {
+        self.board.want(Want::Line(member));
         let (board, mut found) = (&*self.board, None);
-        self.patience.wait(board.local_rank(member), &mut || {
+        self.patience.wait(&mut || {
             found = board.look(member);
             found.is_some()
         });
@@ -204,11 +205,44 @@ impl Session<'_> {
         self.checked(posted, member)
     }
 
+    /// Waits, where ranks share cores, until all members have posted in this round: only the last of them wakes me. Where
+    /// each has a core, whatever is there can be worked on while others post.
+    fn expect_all(&mut self) {
+        if self.crowd == Crowd::Crowded {
+            let mut seen = 0;
+            if !see_all(self.board, self.call, &mut seen) {
+                self.expect_all_slowly(seen);
+            }
+        }
+    }
+
+    #[cold]
+    fn expect_all_slowly(&mut self, mut seen: usize) {
+        self.board.want(Want::AllLines);
+        let (board, call) = (&*self.board, self.call);
+        self.patience.wait(&mut || see_all(board, call, &mut seen));
+        if seen < board.size() {
+            self.patience.out_of_step(seen);
+        }
+    }
+
     /// The other members, beginning behind me so that not all look at the same one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (own, size) = (self.board.own(), self.board.size());
         (1..size).map(move |step| (own + step) % size)
     }
+}
+
+/// Whether all members have posted, beginning with member `seen`, which moves on. A line of another call ends the look.
+fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
+    while *seen < board.size() {
+        match board.look(*seen) {
+            None => return false,
+            Some(posted) if posted.stamp != call => return true,
+            Some(_) => *seen += 1,
+        }
+    }
+    true
 }
 
 /// Cursors over the blocks of all ranks. A call of one round needs none beyond the round, and makes no list.

@@ -30,6 +30,7 @@ impl Session<'_> {
     /// Nobody leaves before everybody came.
     pub(super) fn barrier(&mut self) {
         self.post(0, |_| {});
+        self.expect_all();
         for member in self.others() {
             self.expect(member);
         }
@@ -142,6 +143,7 @@ impl Session<'_> {
         for length in lengths {
             // SAFETY: the board lends `length` bytes.
             self.post(length, |into| unsafe { fill(&mut source, into, length) });
+            self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
                 // SAFETY: promised by the caller.
@@ -174,6 +176,7 @@ impl Session<'_> {
                     sources.with(member, source, |source| unsafe { fill(source, into.add(member * length), length) });
                 }
             });
+            self.expect_all();
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
                 // SAFETY: promised by the caller.

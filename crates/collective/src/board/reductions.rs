@@ -99,6 +99,7 @@ impl Session<'_> {
                 self.post_elements(operand, row, &range);
                 let into = operand.element.at(receive, range.start);
                 if everybody {
+                    self.expect_all();
                     self.fold(operand, 0..size, &all, None, into);
                     self.board.finish();
                 } else if self.crowd == Crowd::Crowded {
@@ -112,6 +113,7 @@ impl Session<'_> {
 
     /// Whoever first sees that all vectors are there computes the result, which needs no further switch of processes.
     unsafe fn let_one_fold(&mut self, operand: &Operand, range: &Range<i64>, into: *mut u8) {
+        self.expect_all();
         for member in self.others() {
             self.expect(member);
         }
@@ -170,6 +172,7 @@ impl Session<'_> {
             unsafe {
                 self.post_elements(operand, row, &range);
                 if begin < end {
+                    self.expect_all();
                     let part = begin - range.start..end - range.start;
                     self.fold(operand, 0..size, &part, None, operand.element.at(receive, begin - first));
                 }

@@ -7,11 +7,11 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::sync::atomic::{AtomicU32, Ordering, fence};
 use loom::thread;
 use towpath_base::sync::{AtomicUsize, LongWords, Words};
 
-use super::board::Rounds;
+use super::board::{Memory, Rounds, Want};
 use super::claims::{self, Claims};
 use super::ring::{LINE_WORDS, RingReceiver, RingSender};
 use super::slot::{SlotReceiver, SlotSender};
@@ -225,8 +225,9 @@ impl LongWords for LongFlags {
 
 /// Two members of a board whose lines are kept for two rounds.
 fn board() -> [Rounds<LongFlags>; 2] {
-    let (done, claims, lines) = (LongFlags::new(2), LongFlags::new(2), LongFlags::new(4));
-    [0, 1].map(|own| Rounds::new(2, own, 2, done.clone(), claims.clone(), lines.clone()))
+    let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(2));
+    let memory = Memory { done, claims, wants, lines: LongFlags::new(4) };
+    [0, 1].map(|own| Rounds::new(2, own, 2, memory.clone()))
 }
 
 #[test]
@@ -259,6 +260,46 @@ fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
     });
     refused.assert("a line that is not free");
     waited.assert("a line that is not written");
+}
+
+/// As `Board::post` and `machine::wait` do it: whoever writes the last line wakes the member that sleeps until all are
+/// written, and nobody else need.
+#[test]
+fn whoever_writes_the_last_line_wakes_those_that_want_all() {
+    let (slept, awake) = (Reached::default(), Reached::default());
+    let (sleeps, stays) = (slept.clone(), awake.clone());
+    model(move || {
+        let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(3));
+        let memory = Memory { done, claims, wants, lines: LongFlags::new(6) };
+        let [first, second, mut sleeper] = [0, 1, 2].map(|own| Rounds::new(3, own, 2, memory.clone()));
+        let asleep = Flags::new(1, 1);
+        sleeper.commit();
+        let posting = [first, second].map(|poster| {
+            let asleep = asleep.clone();
+            thread::spawn(move || {
+                poster.commit();
+                fence(Ordering::SeqCst);
+                if asleep.load_relaxed(0) == 1 && poster.all_are_written() {
+                    assert!(poster.those_that_want(Want::Line(poster.own)).next().is_none());
+                    poster.those_that_want(Want::AllLines).for_each(|_| asleep.store_release(0, 2));
+                }
+            })
+        });
+        sleeper.want(Want::AllLines);
+        asleep.store_release(0, 1);
+        fence(Ordering::SeqCst);
+        if sleeper.all_are_written() {
+            stays.mark();
+        } else {
+            sleeps.mark();
+            while asleep.load_acquire(0) != 2 {
+                thread::yield_now();
+            }
+        }
+        posting.into_iter().for_each(|posting| posting.join().unwrap());
+    });
+    slept.assert("a member that sleeps");
+    awake.assert("a member that need not sleep");
 }
 
 #[test]

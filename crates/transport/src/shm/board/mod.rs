@@ -12,8 +12,8 @@
 mod maker;
 mod rounds;
 
-use towpath_base::control::{ANY_LINE, PAGE};
-use towpath_base::sync::{MappedLongWords, Ordering};
+use towpath_base::control::PAGE;
+use towpath_base::sync::{MappedLongWords, Ordering, fence};
 use towpath_machine::wait;
 
 use super::layout::LINE;
@@ -21,7 +21,8 @@ use super::segment::Segment;
 
 pub(super) use maker::Maker;
 use maker::{Leaving, Left};
-pub(super) use rounds::Rounds;
+pub use rounds::Want;
+pub(super) use rounds::{Memory, Rounds};
 
 /// Bytes of a message that fits into its line.
 pub const INLINE: usize = 48;
@@ -63,8 +64,12 @@ impl Shape {
         self.members * LINE
     }
 
-    fn lines_at(&self) -> usize {
+    fn wants_at(&self) -> usize {
         self.claims_at() + (self.depth * 8).next_multiple_of(LINE)
+    }
+
+    fn lines_at(&self) -> usize {
+        self.wants_at() + (self.members * 8).next_multiple_of(LINE)
     }
 
     /// Bytes of the lines and counters, in whole pages.
@@ -121,12 +126,16 @@ impl Board {
         let at = |place: usize| segment.at(offset + place);
         // SAFETY: the words lie inside the board, whose maker has provided and cleared its head.
         let words = |place: usize, stride: usize| unsafe { MappedLongWords::new(at(place), stride) };
-        let done = words(0, LINE / 8);
-        let lines = words(shape.lines_at(), LINE / 8);
+        let memory = Memory {
+            done: words(0, LINE / 8),
+            claims: words(shape.claims_at(), 1),
+            wants: words(shape.wants_at(), 1),
+            lines: words(shape.lines_at(), LINE / 8),
+        };
         Board {
             offset,
             shape,
-            rounds: Rounds::new(members.len(), own, shape.depth, done, words(shape.claims_at(), 1), lines),
+            rounds: Rounds::new(members.len(), own, shape.depth, memory),
             first_line: at(shape.lines_at()),
             first_area: at(shape.head_bytes()),
             segment: segment.clone(),
@@ -167,9 +176,10 @@ impl Board {
         self.shape.largest()
     }
 
-    /// Local rank of a member, for whoever waits for its line.
-    pub fn local_rank(&self, member: usize) -> u32 {
-        self.members[member]
+    /// Says what I wait for from now on, before I wait: whoever does it wakes me.
+    #[inline]
+    pub fn want(&mut self, want: Want) {
+        self.rounds.want(want);
     }
 
     /// Whether a message of `length` bytes can be posted in this round; else the member that must first go on.
@@ -224,7 +234,9 @@ impl Board {
         // SAFETY: inside the line; readers look at it behind the word that the commit writes.
         unsafe { line.add(DESCRIPTION_AT).cast::<u64>().write(description) };
         self.rounds.commit();
-        self.wake();
+        if wait::somebody_sleeps(self.segment.head()) {
+            self.wake_readers();
+        }
     }
 
     fn area(&self, member: usize) -> *mut u8 {
@@ -269,27 +281,28 @@ impl Board {
         self.rounds.finish();
         let slot = self.rounds.slot();
         self.starts[slot] = self.taken;
-        self.wake();
+        if wait::somebody_sleeps(self.segment.head()) {
+            self.wake_those_that_want(Want::End(self.rounds.own));
+        }
     }
 
-    /// Wakes those that wait for a line of mine.
-    #[inline]
-    fn wake(&self) {
-        if wait::somebody_sleeps(self.segment.head()) {
-            self.wake_slowly();
+    /// Wakes those that want the line that I have written.
+    #[cold]
+    fn wake_readers(&self) {
+        self.wake_those_that_want(Want::Line(self.rounds.own));
+        // Two members that post last must not both overlook the line of the other.
+        fence(Ordering::SeqCst);
+        if self.rounds.all_are_written() {
+            self.wake_those_that_want(Want::AllLines);
         }
     }
 
     #[cold]
-    fn wake_slowly(&self) {
-        let own = self.members[self.rounds.own];
-        for &member in self.members.iter().filter(|&&member| member != own) {
-            let page = self.segment.control(member as usize);
+    fn wake_those_that_want(&self, done: Want) {
+        for member in self.rounds.those_that_want(done) {
+            let page = self.segment.control(self.members[member] as usize);
             if page.sleep.load(Ordering::Relaxed) != 0 {
-                let awaited = page.waits_for_line.load(Ordering::Relaxed);
-                if awaited == own || awaited == ANY_LINE {
-                    wait::wake(page);
-                }
+                wait::wake(page);
             }
         }
     }

@@ -4,18 +4,50 @@
 
 use towpath_base::sync::LongWords;
 
+/// What a member waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// The line of this member in this round.
+    Line(usize),
+    /// That this member finishes a round.
+    End(usize),
+    /// The lines of all members in this round.
+    AllLines,
+}
+
+impl Want {
+    /// As the word that says it; 0 says that nothing was ever wanted.
+    fn encode(self) -> u64 {
+        match self {
+            Want::Line(member) => member as u64 * 2 + 1,
+            Want::End(member) => member as u64 * 2 + 2,
+            Want::AllLines => u64::MAX,
+        }
+    }
+}
+
+/// The words that all members see.
+#[derive(Clone, Debug)]
+pub(in crate::shm) struct Memory<W> {
+    /// Rounds that each member has finished.
+    pub done: W,
+    /// Round and member of the claim, by round.
+    pub claims: W,
+    /// What each member waits for, or waited for the last time.
+    pub wants: W,
+    /// One more than the round in which a line was written, by round and member.
+    pub lines: W,
+}
+
 /// One member's view of the words.
 #[derive(Debug)]
 pub(in crate::shm) struct Rounds<W: LongWords> {
     members: usize,
-    pub(super) own: usize,
+    pub(in crate::shm) own: usize,
     pub(super) depth: u64,
-    /// Rounds that each member has finished.
-    done: W,
-    /// Round and member of the claim, by round.
-    claims: W,
-    /// One more than the round in which a line was written, by round and member.
-    lines: W,
+    memory: Memory<W>,
+    /// What I have said that I want.
+    said: Option<Want>,
     /// The round I am in.
     pub(super) round: u64,
     /// All members have finished the rounds below.
@@ -23,8 +55,8 @@ pub(in crate::shm) struct Rounds<W: LongWords> {
 }
 
 impl<W: LongWords> Rounds<W> {
-    pub(crate) fn new(members: usize, own: usize, depth: usize, done: W, claims: W, lines: W) -> Rounds<W> {
-        Rounds { members, own, depth: depth as u64, done, claims, lines, round: 0, known: 0 }
+    pub(crate) fn new(members: usize, own: usize, depth: usize, memory: Memory<W>) -> Rounds<W> {
+        Rounds { members, own, depth: depth as u64, memory, said: None, round: 0, known: 0 }
     }
 
     pub(super) fn slot(&self) -> usize {
@@ -39,7 +71,7 @@ impl<W: LongWords> Rounds<W> {
     fn slowest(&mut self) -> usize {
         let (mut least, mut slowest) = (self.round, self.own);
         for member in (0..self.members).filter(|&member| member != self.own) {
-            let done = self.done.load_acquire(member);
+            let done = self.memory.done.load_acquire(member);
             if done < least {
                 (least, slowest) = (done, member);
             }
@@ -69,20 +101,40 @@ impl<W: LongWords> Rounds<W> {
     /// Shows my line.
     #[inline]
     pub(crate) fn commit(&self) {
-        self.lines.store_release(self.line(self.own), self.round + 1);
+        self.memory.lines.store_release(self.line(self.own), self.round + 1);
     }
 
     /// Whether a member has written its line of this round.
     #[inline]
     pub(crate) fn is_written(&self, member: usize) -> bool {
-        self.lines.load_acquire(self.line(member)) == self.round + 1
+        self.memory.lines.load_acquire(self.line(member)) == self.round + 1
+    }
+
+    /// Whether all members have written their lines of this round.
+    pub(crate) fn all_are_written(&self) -> bool {
+        (0..self.members).all(|member| self.is_written(member))
+    }
+
+    /// Says what I wait for. Mostly it is what I said before: then the word, which others read, stays as it is.
+    #[inline]
+    pub(crate) fn want(&mut self, want: Want) {
+        if self.said != Some(want) {
+            self.said = Some(want);
+            self.memory.wants.store_release(self.own, want.encode());
+        }
+    }
+
+    /// The others that have said so last.
+    pub(crate) fn those_that_want(&self, want: Want) -> impl Iterator<Item = usize> {
+        let wanted = move |member: &usize| self.memory.wants.load_acquire(*member) == want.encode();
+        (0..self.members).filter(move |&member| member != self.own).filter(wanted)
     }
 
     /// Tries to be the one member that does the common work of this round. Whoever is refused finds the claimant by
     /// [`Rounds::claimant`].
     pub(crate) fn claim(&self) -> bool {
-        let before = self.claims.load_acquire(self.slot());
-        before >> 16 != self.round + 1 && self.claims.replace(self.slot(), before, self.claimed_by(self.own))
+        let before = self.memory.claims.load_acquire(self.slot());
+        before >> 16 != self.round + 1 && self.memory.claims.replace(self.slot(), before, self.claimed_by(self.own))
     }
 
     fn claimed_by(&self, member: usize) -> u64 {
@@ -91,7 +143,7 @@ impl<W: LongWords> Rounds<W> {
 
     /// The member that claimed the common work of this round.
     pub(crate) fn claimant(&self) -> Option<usize> {
-        let claim = self.claims.load_acquire(self.slot());
+        let claim = self.memory.claims.load_acquire(self.slot());
         (claim >> 16 == self.round + 1).then_some((claim & 0xFFFF) as usize)
     }
 
@@ -99,6 +151,6 @@ impl<W: LongWords> Rounds<W> {
     #[inline]
     pub(crate) fn finish(&mut self) {
         self.round += 1;
-        self.done.store_release(self.own, self.round);
+        self.memory.done.store_release(self.own, self.round);
     }
 }
