@@ -36,7 +36,11 @@ pub struct SegmentHead {
     pub sleepers: AtomicU32,
     /// How many ranks have [`ControlPage::wake_fence`] set: a poster for many readers fences when it is not 0.
     pub wake_fences: AtomicU32,
-    padding: [u8; 16],
+    /// While the clock of `machine::wait` shows less than this, a stranger shares the cores of ranks that share cores too:
+    /// they sleep at once instead of yielding.
+    pub stranger_until: AtomicU64,
+    /// For how long that was said the last time.
+    pub stranger_hold: AtomicU64,
     /// Union of the affinity masks of the ranks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
 }
@@ -164,6 +168,7 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, affinities), 36);
         assert_eq!(offset_of!(SegmentHead, sleepers), 40);
         assert_eq!(offset_of!(SegmentHead, wake_fences), 44);
+        assert_eq!(offset_of!(SegmentHead, stranger_until), 48);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);

@@ -3,7 +3,7 @@
 //! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than cores 11-36 times
 //! slower than yielding; a futex wake across idle virtual cores costs 23 us). Where ranks fit on the allowed cores:
 //! spin, then yield up to a millisecond, then sleep. Where they do not: never spin; yield; sleep after some yields, or
-//! as soon as yields are slow, because then a stranger uses the core.
+//! at once while a stranger uses a core ([`stranger`]).
 //!
 //! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier messages visible
 //! (a barrier in all processes, or posters fence, see [`ControlPage::wake_fence`]), then looks once more.
@@ -18,6 +18,7 @@ use towpath_base::sync::{Ordering, compiler_fence, fence};
 use crate::{cgroup, cores, futex, membarrier};
 
 mod policy;
+mod stranger;
 pub use policy::Policy;
 
 /// What can end a wait. Descriptors (sockets, the launcher) join as further variants.
@@ -34,8 +35,8 @@ pub enum Sources<'a> {
 
 /// Longest time that a fitting process yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
-/// A yield that took this long gave the core to a stranger for a whole slice.
-const STRANGER: Duration = Duration::from_millis(1);
+/// Yields before messages are looked at, where ranks share cores and one waits for something else: see [`Waiter::pass`].
+const TURNS: u32 = 4;
 /// Time spun before yielding where ranks fit, unless the setting says otherwise.
 const SPIN: Duration = Duration::from_micros(50);
 /// Empty polls between two looks at the clock while spinning.
@@ -56,7 +57,6 @@ pub struct Waiter {
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
-    average_yield: Duration,
     polls: u32,
     yields: u32,
     began: Option<Instant>,
@@ -84,7 +84,6 @@ impl Waiter {
             spin: Duration::ZERO,
             yields_before_sleep: 0,
             slow_yield: Duration::ZERO,
-            average_yield: Duration::ZERO,
             polls: 0,
             yields: 0,
             began: None,
@@ -106,7 +105,7 @@ impl Waiter {
         let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
         self.spin = if self.fits { spin } else { Duration::ZERO };
         self.yields_before_sleep = 2 * per_core + 2;
-        self.slow_yield = Duration::from_micros(50) + Duration::from_micros(5) * per_core;
+        self.slow_yield = Duration::from_micros(1000) + Duration::from_micros(10) * per_core;
         head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
         let fence_needed = !self.barrier_before_sleep();
         if demand_fences(head, own, fence_needed) && fence_needed {
@@ -164,23 +163,55 @@ impl Waiter {
         if head.affinities.load(Ordering::Relaxed) != self.announced {
             self.choose(head, own);
         }
-        let now = Instant::now();
-        let waited = now - *self.began.get_or_insert(now);
-        if self.fits && waited < self.spin {
-            return;
-        }
-        let tired = if self.fits { waited > YIELD_LIMIT } else { self.yields >= self.yields_before_sleep };
-        if tired || self.average_yield > self.slow_yield {
+        let tired = if self.fits {
+            let now = Instant::now();
+            let waited = now - *self.began.get_or_insert(now);
+            if waited < self.spin {
+                return;
+            }
+            waited > YIELD_LIMIT
+        } else {
+            self.yields >= self.yields_before_sleep
+        };
+        if tired || stranger::is_about(head) || !self.give_core(head) {
             self.sleep(sources, recheck);
-            return;
         }
-        std::thread::yield_now();
+    }
+
+    /// Gives the core away once; false when a stranger had it.
+    #[inline]
+    fn give_core(&mut self, head: &SegmentHead) -> bool {
+        let before = stranger::now();
+        rustix::thread::sched_yield();
         self.yields += 1;
-        let took = now.elapsed();
-        self.average_yield = (self.average_yield * 7 + took) / 8;
-        if took > STRANGER {
-            self.sleep(sources, recheck);
+        let quick = stranger::since(before) < self.slow_yield;
+        if !quick {
+            // While ranks start, the start is what takes so long.
+            stranger::announce(head, self.announced as usize >= self.local_ranks);
         }
+        quick
+    }
+
+    /// Where ranks share cores: gives the core away a few times, looking at nothing but `ready` in between, and says
+    /// whether it is. Whoever waits in a crowd is there to give the core away: what a turn touches beyond that costs
+    /// more than the switch itself, because a switch empties the translation buffers. False at once where ranks fit or
+    /// a stranger is about; then [`Waiter::idle`].
+    #[inline]
+    pub fn pass(&mut self, sources: Sources<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
+        let Sources::SharedMemory { head, .. } = sources;
+        if self.fits || stranger::is_about(head) {
+            return false;
+        }
+        for _ in 0..TURNS {
+            let quick = self.give_core(head);
+            if ready() {
+                return true;
+            }
+            if !quick {
+                return false;
+            }
+        }
+        false
     }
 
     fn sleep(&mut self, sources: Sources<'_>, mut recheck: impl FnMut() -> bool) {
@@ -199,10 +230,8 @@ impl Waiter {
         }
         own.sleep.store(0, Ordering::Relaxed);
         head.sleepers.fetch_sub(1, Ordering::Relaxed);
-        // Whoever was woken finds its message at the next look; if not, it has had its sleep and may yield again, and
-        // the memory of slow yields fades so that a stranger's visit is forgotten.
+        // Whoever was woken finds its message at the next look; if not, it has had its sleep and may yield again.
         self.reset();
-        self.average_yield = self.average_yield * 7 / 8;
     }
 }
 

@@ -252,7 +252,10 @@ impl Lane {
     pub fn wait_for_line(&self, ready: &mut dyn FnMut() -> bool) {
         loop {
             let polled = self.with_baton(|waiting| {
-                self.poll_until(waiting, &mut |_| ready().then_some(()));
+                waiting.reset();
+                if !waiting.pass(ready) {
+                    self.poll_until(waiting, &mut |_| ready().then_some(()));
+                }
             });
             if polled.is_some() || self.sleep_for_line(ready) {
                 return;

@@ -30,6 +30,12 @@ impl Waiting {
         }
     }
 
+    /// Where ranks share cores: gives the core away a few times until `ready` says true (see [`Waiter::pass`]).
+    #[inline]
+    pub fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
+        self.waiter.pass(self.segment.sources(), ready)
+    }
+
     /// A test found nothing: with more ranks than cores somebody else should run.
     #[inline]
     pub fn give_way(&self) {

@@ -22,7 +22,7 @@ pub struct Policy {
     pub yield_limit: Duration,
     /// After how many yields a wait that does not fit sleeps.
     pub yields_before_sleep: u32,
-    /// A yield that takes longer than this ends the yielding.
+    /// A yield that takes longer than this ends the yielding for a while, on all ranks of the host.
     pub slow_yield: Duration,
     /// Whether the kernel offers a barrier in other processes.
     pub membarrier: bool,

@@ -116,7 +116,7 @@ fn how_to_wait(policy: &Policy) -> Row {
     } else {
         let why = format!(
             "{ranks} ranks share {cores} core(s), where polling would hold up who is waited for: a wait sleeps after {} \
-             yields, or as soon as a yield takes more than {} us.",
+             yields, or at once for a while after a yield that took more than {} us.",
             policy.yields_before_sleep,
             policy.slow_yield.as_micros()
         );
