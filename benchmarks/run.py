@@ -98,6 +98,7 @@ def groups(crowd):
     for ranks in (2, 8, crowd):
         budget = "0.1" if ranks <= CORES else "0.05"
         found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
+        found.append(Group(f"neighbors-{ranks}", "collective", [budget, "neighbors", "8", "1024", "16384"], ranks, 400))
         found.append(Group(f"start-{ranks}", "start", [], ranks))
         found.append(Group(f"memory-{ranks}", "memory", [], ranks))
     found += channel_groups(crowd)
