@@ -61,12 +61,14 @@ impl Run {
     }
 
     pub(crate) fn held(plan: Plan, sequence: u32) -> Run {
+        // Most plans are so short that all of it may be under way at once; none needs a list to grow step by step.
+        let room = plan.steps.len().min(64);
         Run {
             plan,
             sequence,
-            ready_messages: VecDeque::new(),
+            ready_messages: VecDeque::with_capacity(room),
             ready_local: VecDeque::new(),
-            under_way: Vec::new(),
+            under_way: Vec::with_capacity(room),
             left: 0,
             failure: None,
         }

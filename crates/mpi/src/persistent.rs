@@ -29,6 +29,8 @@ pub struct Message {
     pub peer: Option<PeerIndex>,
     /// Which tag; `None` any tag.
     pub tag: Option<i32>,
+    /// Bytes of the elements where they are a row of bytes.
+    pub row: Option<usize>,
 }
 
 // SAFETY: the buffer is the program's; it is touched while the request is active only, by the thread with the lane.
@@ -56,6 +58,20 @@ pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
 
 /// MPI_Start.
 pub(crate) fn start(request: Handle) -> Result<()> {
+    let lane = world::lane()?;
+    let mut state = lane.hold();
+    let started = state.start_row(request)?;
+    drop(state);
+    if started {
+        lane.nudge();
+        return Ok(());
+    }
+    start_slowly(request)
+}
+
+/// Starts whatever it is.
+#[inline(never)]
+fn start_slowly(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let buffered = lane.with(|state| {
         if !matches!(state.requests.work(request)?, Work::Inactive) {

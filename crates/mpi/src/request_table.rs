@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use towpath_engine::{Completion, RequestId, Sent};
+use towpath_base::transfer::Target;
+use towpath_engine::{Completion, Mode, RequestId, Sent};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
@@ -13,7 +14,7 @@ use crate::face::{Handle, Kind, Status};
 use crate::generalized::Generalized;
 use crate::handle::{compose, decompose};
 use crate::lane::State;
-use crate::persistent::Start;
+use crate::persistent::{Message, Start};
 use crate::runs::RunId;
 
 /// A send that is complete already.
@@ -244,7 +245,14 @@ impl State {
         if !is_trivial(*request) {
             let index = self.requests.index(*request)?;
             let entry = &self.requests.entries[index];
+            if let Some(extra) = &entry.extra
+                && let Some(Start::Send(..) | Start::Receive(..)) = extra.start
+                && let Some(ended) = self.try_end_again(index)
+            {
+                return Ok(ended);
+            }
             // The usual requests, which own nothing.
+            let entry = &self.requests.entries[index];
             if entry.extra.is_none() {
                 match entry.work {
                     Work::Sent(_) => {
@@ -268,6 +276,53 @@ impl State {
             }
         }
         self.end(request).map(Some)
+    }
+
+    /// Starts a persistent send or receive of a row of bytes, as far as that needs nothing but the engine. False when nothing
+    /// happened.
+    pub fn start_row(&mut self, request: Handle) -> Result<bool> {
+        if is_trivial(request) {
+            return Ok(false);
+        }
+        let index = self.requests.index(request)?;
+        let entry = &mut self.requests.entries[index];
+        let (Work::Inactive, Some(extra)) = (&entry.work, &entry.extra) else { return Ok(false) };
+        match &extra.start {
+            Some(Start::Send(Message { comm, buffer, peer: Some(peer), tag: Some(tag), row: Some(row), .. }, mode))
+                if *mode != Mode::Synchronous =>
+            {
+                let (context, rank, pointer) = (comm.context(), comm.rank as u32, buffer.cast_const().cast());
+                // SAFETY: the program keeps the buffer while the request is active.
+                let sent = unsafe { self.engine.try_send_now(*peer, context, *tag, rank, pointer, *row) };
+                let Some(sent) = sent else { return Ok(false) };
+                entry.work = Work::Sent(sent);
+            }
+            Some(Start::Receive(Message { comm, buffer, peer, tag, row: Some(row), .. })) => {
+                let target = Target::Bytes { pointer: buffer.cast(), length: *row };
+                // SAFETY: as above.
+                entry.work = Work::Receive(unsafe { self.engine.irecv(*peer, comm.context(), *tag, target) });
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Ends a persistent send or receive if it is complete; the request becomes inactive. `None` for what needs more than
+    /// a look: ask [`State::is_complete`].
+    #[inline]
+    fn try_end_again(&mut self, index: usize) -> Option<Option<Ended>> {
+        let entry = &mut self.requests.entries[index];
+        let (status, failure) = match entry.work {
+            Work::Sent(_) => (Status::EMPTY, None),
+            Work::Receive(id) => {
+                let Some(completion) = self.engine.take(id) else { return Some(None) };
+                (status_of(&completion), failure_of(&completion))
+            }
+            _ => return None,
+        };
+        entry.work = Work::Inactive;
+        let comm = entry.comm;
+        Some(Some(Ended::With(status, failure.map(|error| error.with_object(comm)))))
     }
 
     /// Takes the result of a complete request: a persistent one becomes inactive, any other is freed and `request` is

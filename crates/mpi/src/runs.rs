@@ -53,6 +53,8 @@ pub struct Runs {
     vacant: Vec<usize>,
     /// Runs that are `Running`, in the order in which they were started.
     running: Vec<usize>,
+    /// An empty list for the next look at those, so that looking allocates nothing.
+    spare: Vec<usize>,
     /// Runs that are `Due`.
     due: Vec<usize>,
 }
@@ -90,11 +92,13 @@ impl Runs {
             return false;
         }
         let before = self.running.len();
-        for index in std::mem::take(&mut self.running) {
+        let mut looked_at = std::mem::replace(&mut self.running, std::mem::take(&mut self.spare));
+        for index in looked_at.drain(..) {
             if let Place::Running(run) = std::mem::replace(&mut self.places[index], Place::Out) {
                 self.advance(index, run, engine);
             }
         }
+        self.spare = looked_at;
         self.running.len() != before
     }
 

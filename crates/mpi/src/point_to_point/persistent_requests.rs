@@ -22,11 +22,9 @@ fn prepared(
     if peer.is_none() {
         return create(nothing(false), comm);
     }
-    let datatype = kind.datatype.clone();
-    create(
-        start(Message { comm: object.clone(), buffer: buffer.cast_mut(), count, datatype, peer, tag: Some(tag) }),
-        comm,
-    )
+    let (comm_object, buffer, datatype) = (object.clone(), buffer.cast_mut(), kind.datatype.clone());
+    let row = kind.bytes(buffer, count).map(|(_, bytes)| bytes);
+    create(start(Message { comm: comm_object, buffer, count, datatype, peer, tag: Some(tag), row }), comm)
 }
 
 /// MPI_Send_init.
@@ -106,5 +104,6 @@ pub unsafe fn recv_init(
         return create(nothing(true), comm);
     }
     let datatype = kind.datatype.clone();
-    create(Start::Receive(Message { comm: object.clone(), buffer: buf, count, datatype, peer, tag }), comm)
+    let row = kind.bytes(buf, count).map(|(_, bytes)| bytes);
+    create(Start::Receive(Message { comm: object.clone(), buffer: buf, count, datatype, peer, tag, row }), comm)
 }
