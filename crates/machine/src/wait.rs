@@ -105,7 +105,7 @@ impl Waiter {
         let spin = config::number("TOWPATH_SPIN_MICROSECONDS").map_or(SPIN, Duration::from_micros);
         self.spin = if self.fits { spin } else { Duration::ZERO };
         self.yields_before_sleep = 2 * per_core + 2;
-        self.slow_yield = Duration::from_micros(1000) + Duration::from_micros(10) * per_core;
+        self.slow_yield = Duration::from_micros(1500) + Duration::from_micros(10) * per_core;
         head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
         let fence_needed = !self.barrier_before_sleep();
         if demand_fences(head, own, fence_needed) && fence_needed {

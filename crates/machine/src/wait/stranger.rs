@@ -10,9 +10,11 @@ use std::time::Duration;
 use towpath_base::control::SegmentHead;
 use towpath_base::sync::Ordering;
 
-/// For how long a stranger is believed to stay when it is new, and at most.
-const SHORTEST: Duration = Duration::from_millis(4);
+/// For how long a stranger is believed to stay when it is new (most stay for a moment), and at most.
+const SHORTEST: Duration = Duration::from_micros(500);
 const LONGEST: Duration = Duration::from_millis(500);
+/// A stranger seen so long after that time was over is the same one: a yield to it takes up to 4 ms.
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// Ticks of the clock in a microsecond. The time stamp counter advances by 1,000 to 5,000; which of them decides
 /// nothing here. It is read without touching a page, unlike the clock of the system.
@@ -63,7 +65,7 @@ pub(super) fn announce(head: &SegmentHead, again: bool) {
         return;
     }
     let last = head.stranger_hold.load(Ordering::Relaxed);
-    let soon = again && now - until < 2 * last;
+    let soon = again && last != 0 && now - until < 2 * last + ticks(AGAIN);
     let hold = if soon { (2 * last).min(ticks(LONGEST)) } else { ticks(SHORTEST) };
     // Two ranks that say it at the same time say the same, nearly.
     head.stranger_hold.store(hold, Ordering::Relaxed);
