@@ -20,8 +20,11 @@ const NEAR_BYTES: usize = 2 * LINE;
 /// Blocks further apart than this are stored by narrow moves.
 const WIDE_BYTES: usize = 256;
 
-/// Prefetched is the block so many ahead.
-const AHEAD: isize = 64;
+/// Prefetched is the block so many ahead; pairs of words are unpacked faster where it is nearer (65536 pairs, 256 bytes apart: 19
+/// GB/s against 16).
+const fn ahead(length: usize, unpack: bool) -> isize {
+    if unpack && length == 16 { 16 } else { 64 }
+}
 
 /// The grid routine for blocks of `length` bytes.
 pub(super) fn kernel(level: Level, length: usize) -> GridKernel {
@@ -70,7 +73,7 @@ mod avx2 {
 mod avx512 {
     use super::*;
     use crate::kernel::pattern::{Pattern, pack_rows};
-    use crate::kernel::words;
+    use crate::kernel::{stream, words};
 
     /// Whether gathers or scatters, as the stride is that of one side or the other, are worth while.
     fn scattered(length: usize, stride: isize, far: bool) -> bool {
@@ -90,6 +93,12 @@ mod avx512 {
             match usual {
                 Some(pattern) if grid.is_packing() && grid.from_block == usual_stride(LENGTH) as isize => {
                     pack_rows::<LENGTH>(pattern, grid);
+                }
+                _ if LENGTH == words::WORD && grid.is_packing() && stream::suits_words_packed(grid) => {
+                    stream::pack_words(grid);
+                }
+                _ if LENGTH == words::WORD && grid.is_unpacking() && stream::suits_words_unpacked(grid) => {
+                    stream::unpack_words(grid);
                 }
                 _ if grid.is_packing() && scattered(LENGTH, grid.from_block, grid.far) => words::pack(grid),
                 _ if grid.is_unpacking() && scattered(LENGTH, grid.to_block, grid.far) => words::unpack(grid),
@@ -192,7 +201,7 @@ unsafe fn one_by_one<const LENGTH: usize, const UNPACK: bool, const FAR: bool>(g
         for _ in 0..grid.blocks {
             if FAR {
                 let (at, step) = if UNPACK { (to.cast_const(), grid.to_block) } else { (from, grid.from_block) };
-                prefetch(at.wrapping_offset(AHEAD.wrapping_mul(step)));
+                prefetch(at.wrapping_offset(const { ahead(LENGTH, UNPACK) }.wrapping_mul(step)));
             }
             // SAFETY: the caller vouches for every block.
             unsafe { copy_nonoverlapping(from, to, LENGTH) };

@@ -9,6 +9,7 @@
 //! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
 //! | `words` | a grid of 8-byte words on lines of their own | AVX-512 |
+//! | `stream` | long grids of such words, past the caches | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!
 //! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps on a page that a
@@ -19,6 +20,8 @@ mod grid;
 mod list;
 #[cfg(target_arch = "x86_64")]
 mod pattern;
+#[cfg(target_arch = "x86_64")]
+mod stream;
 mod unequal;
 #[cfg(target_arch = "x86_64")]
 mod words;

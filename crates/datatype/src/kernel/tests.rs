@@ -76,6 +76,90 @@ fn long_rows_of_short_blocks_agree() {
     }
 }
 
+/// Packs and unpacks a grid of words by the streaming routines, however few, at a packed address `shift` bytes after a line.
+#[cfg(target_arch = "x86_64")]
+fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
+    let length = words::WORD;
+    #[repr(align(64))]
+    struct Room([u8; ROOM]);
+    let from = Room(std::array::from_fn(|at| (at * 31 + at / 251) as u8 | 1));
+    let dense = [length as isize, (blocks * length) as isize];
+    let spread = [stride, blocks as isize * stride.abs() + 16];
+    let start = if stride < 0 { ROOM / 2 } else { 128 };
+    let run = |packing: bool, work: &dyn Fn(&Grid)| {
+        let mut to = Box::new(Room([0; ROOM]));
+        let ([to_block, to_row], [from_block, from_row]) = if packing { (dense, spread) } else { (spread, dense) };
+        let (to_start, from_start) = if packing { (64 + shift, start) } else { (start, 64 + shift) };
+        let (to_at, from_at) = (to.0.as_mut_ptr().wrapping_add(to_start), from.0.as_ptr().wrapping_add(from_start));
+        let grid =
+            Grid { to: to_at, to_block, to_row, from: from_at, from_block, from_row, blocks, rows, length, far: true };
+        work(&grid);
+        to
+    };
+    // SAFETY: the grids lie inside both rooms; the level was asked for.
+    unsafe {
+        if shift.is_multiple_of(length) {
+            let found = run(true, &|grid| stream::pack_words(grid));
+            assert!(run(true, &naive).0 == found.0, "{blocks} {stride} {shift}");
+        }
+        let found = run(false, &|grid| stream::unpack_words(grid));
+        assert!(run(false, &naive).0 == found.0, "{blocks} {stride} {shift}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn streamed_grids_agree() {
+    if Level::best() != Level::Avx512 {
+        return;
+    }
+    for blocks in [1, 7, 8, 9, 23, 64] {
+        for shift in [0, 8, 56, 3] {
+            for stride in [128, -136, 1000] {
+                check_streamed(blocks, 1, stride, shift);
+                check_streamed(blocks, 2, stride / 8, shift);
+            }
+        }
+    }
+}
+
+/// Long messages take the streaming routines by themselves.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn long_grids_agree() {
+    for (length, stride) in [(8usize, 72usize), (16, 144)] {
+        let blocks = (4 << 20) / length;
+        let user: Vec<u8> = (0..blocks * stride).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
+        let (mut packed, mut back) = (vec![0u8; blocks * length], vec![0u8; blocks * stride]);
+        let dense = (length as isize, (blocks * length) as isize);
+        let spread = (stride as isize, (blocks * stride) as isize);
+        let mut grid = Grid {
+            to: packed.as_mut_ptr(),
+            to_block: dense.0,
+            to_row: dense.1,
+            from: user.as_ptr(),
+            from_block: spread.0,
+            from_row: spread.1,
+            blocks,
+            rows: 1,
+            length,
+            far: true,
+        };
+        // SAFETY: the vectors hold the grid.
+        unsafe { grid_kernel(length)(&grid) };
+        (grid.to, grid.to_block, grid.to_row) = (back.as_mut_ptr(), spread.0, spread.1);
+        (grid.from, grid.from_block, grid.from_row) = (packed.as_ptr(), dense.0, dense.1);
+        // SAFETY: as above.
+        unsafe { grid_kernel(length)(&grid) };
+        for block in 0..blocks {
+            let at = block * stride;
+            assert_eq!(packed[block * length..][..length], user[at..at + length]);
+            assert_eq!(back[at..at + length], user[at..at + length]);
+            assert!(back[at + length..at + stride].iter().all(|&byte| byte == 0));
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn patterns_pack_records_of_any_blocks() {
