@@ -30,13 +30,13 @@ BARS = {
     "barrier_self": 905,
     "start_send_wait": 560,
     "start_recv_wait": 1175,
-    "neighbor_alltoall_2_sends": 1080,
-    "neighbor_alltoall_2_recvs": 1165,
+    "neighbor_alltoall_2_sends": 1140,
+    "neighbor_alltoall_2_recvs": 1225,
     "neighbor_alltoallv_2_sends": 1955,
     "neighbor_alltoallv_2_recvs": 2030,
-    "ineighbor_alltoall_2_sends": 3395,
-    "ineighbor_alltoall_2_recvs": 4725,
-    "start_neighbors_2_sends": 1420,
+    "ineighbor_alltoall_2_sends": 1400,
+    "ineighbor_alltoall_2_recvs": 1470,
+    "start_neighbors_2_sends": 1530,
     "start_neighbors_2_recvs": 2745,
 }
 

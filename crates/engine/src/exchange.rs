@@ -71,6 +71,32 @@ pub struct Exchange<'a> {
     pub lost: bool,
 }
 
+/// What is under way of an exchange whose caller does not wait.
+#[derive(Debug)]
+pub struct Rest {
+    requests: Box<[RequestId]>,
+    truncated: bool,
+    lost: bool,
+}
+
+impl Rest {
+    /// Whether all of it is through.
+    pub fn is_complete<W: Wire>(&self, engine: &Engine<W>) -> bool {
+        self.requests.iter().all(|&request| engine.is_complete(request))
+    }
+
+    /// Takes the results, once all is through: whether a message of the whole exchange was longer than its room, and whether a
+    /// peer was lost.
+    pub fn take<W: Wire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
+        let (mut truncated, mut lost) = (self.truncated, self.lost);
+        for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
+            truncated |= completion.truncated;
+            lost |= completion.lost;
+        }
+        (truncated, lost)
+    }
+}
+
 /// What became of an expected message that has arrived.
 struct Taken {
     position: usize,
@@ -233,6 +259,13 @@ impl Exchange<'_> {
             // SAFETY: promised by the caller.
             part.way = Way::Started(unsafe { engine.irecv(Some(part.peer), self.context, Some(part.tag), target) });
         }
+    }
+
+    /// What is under way, for a call that does not wait. The parts are not needed any more.
+    pub fn rest(&self) -> Rest {
+        let parts = self.sends.iter().chain(self.receives.iter());
+        let started = |part: &Part| if let Way::Started(request) = part.way { Some(request) } else { None };
+        Rest { requests: parts.filter_map(started).collect(), truncated: self.truncated, lost: self.lost }
     }
 
     /// Takes the results of requests that are complete. True when all is through.

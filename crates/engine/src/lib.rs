@@ -36,7 +36,7 @@ use towpath_transport::Wire;
 
 pub use direct::Soon;
 pub use eager::{Mode, Sent};
-pub use exchange::{Exchange, Part};
+pub use exchange::{Exchange, Part, Rest};
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, RequestId};
 

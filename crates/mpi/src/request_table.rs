@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use towpath_base::transfer::Target;
-use towpath_engine::{Completion, Mode, RequestId, Sent};
+use towpath_collective::Failure;
+use towpath_engine::{Completion, Mode, RequestId, Rest, Sent};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
@@ -40,6 +41,8 @@ pub enum Work {
     Both(RequestId, Option<RequestId>),
     /// A collective operation.
     Run(RunId),
+    /// What is under way of a neighbourhood collective.
+    Exchange(Rest),
     /// Messages that were under way from an attached buffer (MPI_Buffer_iflush); what the buffer has taken back counts as
     /// complete.
     Flush(Vec<RequestId>),
@@ -225,6 +228,7 @@ impl State {
                 self.engine.is_complete(*send) && receive.is_none_or(|receive| self.engine.is_complete(receive))
             }
             Work::Run(id) => self.runs.is_complete(*id),
+            Work::Exchange(rest) => rest.is_complete(&self.engine),
             Work::Flush(ids) => ids.iter().all(|id| self.engine.is_complete(*id)),
             Work::Generalized(operation) => operation.is_complete(),
             Work::Sent(_) | Work::Done(_) | Work::Inactive => true,
@@ -370,7 +374,7 @@ impl State {
             }
             Work::Both(_, None) => FROM_NOBODY,
             Work::Done(status) => *status,
-            Work::Sent(_) | Work::Run(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
+            Work::Sent(_) | Work::Run(_) | Work::Exchange(_) | Work::Flush(_) | Work::Inactive => Status::EMPTY,
         };
         Ok(Ended::With(status, None))
     }
@@ -397,6 +401,14 @@ impl State {
                     *place = run;
                 }
                 (Status::EMPTY, failure)
+            }
+            Work::Exchange(rest) => {
+                let failure = match rest.take(&mut self.engine) {
+                    (false, false) => None,
+                    (_, true) => Some(Failure::Lost),
+                    (true, _) => Some(Failure::Truncated),
+                };
+                (Status::EMPTY, failure.map(crate::runs::failed))
             }
             // The buffer itself takes its sends back, with their room.
             Work::Flush(_) => (Status::EMPTY, None),

@@ -370,7 +370,9 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
                 Ok(None)
             }
             Work::Generalized(operation) => Ok(Some(operation.clone())),
-            Work::Run(_) => fail!(ERR_REQUEST, "argument request is a collective operation, which cannot be cancelled"),
+            Work::Run(_) | Work::Exchange(_) => {
+                fail!(ERR_REQUEST, "argument request is a collective operation, which cannot be cancelled")
+            }
             _ => Ok(None),
         }
     })?;

@@ -1,5 +1,5 @@
-//! How neighbourhood collectives are run: a blocking one straight between the streams of the neighbours, without plan and
-//! requests (small path); others, and data with gaps, by a plan.
+//! How neighbourhood collectives are run: straight between the streams of the neighbours, without a plan and, where what is
+//! expected is there, without requests (small path); persistent ones, and data with gaps, by a plan.
 
 use std::mem::MaybeUninit;
 
@@ -12,6 +12,7 @@ use super::execution::{Ground, Prepared};
 use crate::comm::{Comm, Form};
 use crate::error::Result;
 use crate::face::Handle;
+use crate::request_table::{COMPLETE, Work};
 use crate::{runs, world};
 
 /// Neighbours on each side up to which a call goes this way: that many lie on the stack and are looked through for each
@@ -35,8 +36,9 @@ impl<'a> Among<'a> {
     /// # Safety
     /// The memory that the call names must live during the call.
     pub(super) unsafe fn wait(self) -> Result<()> {
+        let comm = self.ground.comm;
         // SAFETY: promised by the caller.
-        if let Some(outcome) = unsafe { try_execute(self.ground.comm, &self.call) } {
+        if let Some(outcome) = with_parts(comm, &self.call, Form::Blocking, |parts| unsafe { execute(parts) }) {
             return outcome;
         }
         // SAFETY: promised by the caller.
@@ -48,6 +50,11 @@ impl<'a> Among<'a> {
     /// # Safety
     /// The memory that the call names must live until the request is complete.
     pub(super) unsafe fn begin(self) -> Result<Handle> {
+        let comm = self.ground.comm;
+        // SAFETY: promised by the caller.
+        if let Some(request) = with_parts(comm, &self.call, Form::Nonblocking, |parts| unsafe { start(parts, comm) }) {
+            return request;
+        }
         // SAFETY: promised by the caller.
         unsafe { self.planned()?.begin() }
     }
@@ -62,26 +69,23 @@ impl<'a> Among<'a> {
     }
 }
 
-/// Executes the call if it fits; `None` when nothing happened.
-///
-/// # Safety
-/// The memory that the call names must live during the call.
-unsafe fn try_execute(comm: &Comm, call: &Neighborly) -> Option<Result<()>> {
+/// Makes an exchange of the call, if it fits, and hands it over; `None` when nothing happened.
+fn with_parts<R>(comm: &Comm, call: &Neighborly, form: Form, then: impl FnOnce(Exchange) -> R) -> Option<R> {
     let mut sends = [const { MaybeUninit::<Part>::uninit() }; MOST];
     let mut receives = [const { MaybeUninit::<Part>::uninit() }; MOST];
-    let sequence = comm.coming_sequence(Form::Blocking);
+    let sequence = comm.coming_sequence(form);
     let (sent, received) = call.parts(&comm.group.peers, sequence, &mut sends, &mut receives)?;
-    comm.next_sequence(Form::Blocking);
+    comm.next_sequence(form);
     // SAFETY: `parts` wrote so many.
     let (sends, receives) = unsafe { (sends[..sent].assume_init_mut(), receives[..received].assume_init_mut()) };
     let context = comm.context().on(Plane::Collective);
-    let exchange = Exchange { context, rank: comm.rank as u32, sends, receives, truncated: false, lost: false };
-    // SAFETY: promised by the caller.
-    Some(unsafe { execute(exchange) })
+    Some(then(Exchange { context, rank: comm.rank as u32, sends, receives, truncated: false, lost: false }))
 }
 
+/// Runs an exchange to its end.
+///
 /// # Safety
-/// As [`try_execute`].
+/// The memory of its parts must live during the call.
 unsafe fn execute(mut exchange: Exchange) -> Result<()> {
     let lane = world::lane()?;
     let rounds = lane.patience();
@@ -98,6 +102,24 @@ unsafe fn execute(mut exchange: Exchange) -> Result<()> {
         (false, false) => Ok(()),
         (lost, _) => failed(if lost { Failure::Lost } else { Failure::Truncated }),
     }
+}
+
+/// Starts an exchange and names what is under way by a request.
+///
+/// # Safety
+/// The memory of its parts must live until the request is complete.
+unsafe fn start(mut exchange: Exchange, comm: &Comm) -> Result<Handle> {
+    let lane = world::lane()?;
+    let mut state = lane.hold();
+    // SAFETY: promised by the caller. One look takes what is here already.
+    let done = unsafe { exchange.begin(&mut state.engine, 1) };
+    let request = match done && !exchange.truncated && !exchange.lost {
+        true => Ok(COMPLETE),
+        false => state.requests.add(Work::Exchange(exchange.rest()), comm.handle(), None),
+    };
+    drop(state);
+    lane.nudge();
+    request
 }
 
 #[cold]
