@@ -15,9 +15,11 @@ use super::segment::Segment;
 use super::share::{Lines, Mark};
 use super::window::Shape;
 
-/// Looks at an empty window, one after the other, after which a sender outside of MPI counts as gone: a few microseconds,
-/// so that a sender between two calls is not taken for one that computes.
+/// Looks at an empty window, one after the other, until the sender is suspected to compute: a few microseconds, so that a
+/// sender between two calls is not taken for one that computes.
 const PATIENCE: u32 = 64;
+/// Looks at a sender that is outside of MPI, one after the other, until it is believed.
+const CERTAINTY: u32 = 16;
 /// Chunks that are read before everything else has its turn.
 const CHUNKS_OF_A_STEP: u32 = 4;
 
@@ -82,12 +84,15 @@ impl Theft {
     /// Reads some chunks if the sender computes; true when it has read something.
     pub(super) fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers) -> bool {
         self.starved = self.starved.saturating_add(1);
-        let page = segment.control(from as usize);
-        if self.refused || page.in_call.load(Ordering::Relaxed) != 0 {
-            self.starved = 0;
+        // The sender writes its page at each call: read while it still copies, its next line would be slow to write.
+        if self.refused || self.starved < PATIENCE {
             return false;
         }
-        if self.starved < PATIENCE {
+        let page = segment.control(from as usize);
+        if page.in_call.load(Ordering::Relaxed) != 0 {
+            self.starved = 0;
+        }
+        if self.starved < PATIENCE + CERTAINTY {
             return false;
         }
         let Some(process) = readers.process(segment, from, self.mark) else {
