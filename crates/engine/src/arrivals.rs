@@ -6,7 +6,7 @@
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Step, Target};
-use towpath_transport::{Header, RegionKey, Sink};
+use towpath_transport::{Arriving, Header, Here, Payload, RegionKey, Sink};
 
 use crate::Limits;
 use crate::direct::Direct;
@@ -48,37 +48,19 @@ pub(crate) struct State {
     pub(crate) exchanges: u32,
 }
 
-/// Copies bytes; one or two words without a call.
-///
-/// # Safety
-/// As [`std::ptr::copy_nonoverlapping`].
-#[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
-    const WORD: usize = size_of::<u64>();
-    // SAFETY: promised by the caller; both words lie within `length` bytes.
-    unsafe {
-        if length.wrapping_sub(WORD) <= WORD {
-            let last = from.add(length - WORD).cast::<u64>().read_unaligned();
-            to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned());
-            to.add(length - WORD).cast::<u64>().write_unaligned(last);
-        } else {
-            std::ptr::copy_nonoverlapping(from, to, length);
-        }
-    }
-}
-
 /// Moves an eager payload into its target; returns the bytes taken and whether some had no room.
 ///
 /// # Safety
-/// `payload` must be readable for `length` bytes and the memory behind `target` alive.
-#[inline]
-pub(crate) unsafe fn deliver(target: &mut Target, payload: *const u8, length: usize) -> (u64, bool) {
-    let room = target.length();
+/// The memory behind `payload` and `target` must be alive.
+#[inline(always)]
+pub(crate) unsafe fn deliver(target: &mut Target, payload: impl Payload) -> (u64, bool) {
+    let (room, length) = (target.length(), payload.length());
     let taken = length.min(room);
     match target {
         // SAFETY: the caller vouches for both; `taken` is within both.
-        Target::Bytes { pointer, .. } => unsafe { copy(payload, *pointer, taken) },
+        Target::Bytes { pointer, .. } => unsafe { payload.copy_to(*pointer, taken) },
         Target::Unpacker { .. } => {
+            let payload = payload.whole();
             // The payload is lent for this call only, so a device that is still busy is waited for.
             // SAFETY: as above.
             while unsafe { target.drain(payload, taken) } == Step::Pending {
@@ -107,33 +89,27 @@ impl State {
 
     /// An eager message: into its receive, or into the unexpected queue.
     #[inline(always)]
-    fn eager(
-        &mut self,
-        from: PeerIndex,
-        words: &[u64; 2],
-        payload: *const u8,
-        length: usize,
-        acknowledge: Option<u64>,
-    ) {
+    fn eager(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload, acknowledge: Option<u64>) {
+        let length = payload.length();
         let peer = self.peers.at(from);
         peer.arrived += 1;
         let envelope = Pattern::message(from, words);
         let found = self.posted.take(&envelope);
         if found.is_none() && !self.direct.takes(&envelope) {
-            return self.keep(from, words, payload, length, acknowledge);
+            return self.keep(from, words, payload.whole(), length, acknowledge);
         }
         peer.consumed += length + MESSAGE_OVERHEAD;
         let due = peer.consumed > self.limits.unexpected_bytes / 4;
         let Some(index) = found else {
             // SAFETY: the wire lends `length` bytes behind `payload` during this call.
-            unsafe { self.receive_directly(from, words, payload, length) };
+            unsafe { self.receive_directly(from, words, payload) };
             return self.settle(from, due, acknowledge);
         };
         let slot = self.requests.slot(index);
         if let Work::Posted { target, .. } = &mut slot.work {
             // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of the request keeps
             // its target alive until completion.
-            let (bytes, truncated) = unsafe { deliver(target, payload, length) };
+            let (bytes, truncated) = unsafe { deliver(target, payload) };
             let completion = Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
             slot.completion = Completion { truncated, ..completion };
             if matches!(target, Target::Bytes { .. }) {
@@ -214,7 +190,7 @@ impl State {
         }
         let length = length as usize;
         // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive until completion.
-        let (bytes, truncated) = unsafe { deliver(&mut target, body.pointer(), length) };
+        let (bytes, truncated) = unsafe { deliver(&mut target, Here(body.pointer(), length)) };
         self.requests.slot(index).completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
         self.requests.complete(index);
         self.matched(from, length, acknowledge, body);
@@ -270,7 +246,7 @@ impl State {
                 // SAFETY: the wire lends `length` bytes, of which the first eight name the sender's request.
                 let (request, message) =
                     unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
-                self.eager(from, words, message, length - REQUEST_BYTES, Some(request));
+                self.eager(from, words, Here(message, length - REQUEST_BYTES), Some(request));
             }
             protocol::ANNOUNCE if length == ANNOUNCEMENT_BYTES => {
                 // SAFETY: the wire lends the 24 bytes of an announcement.
@@ -296,9 +272,19 @@ impl Sink for State {
     #[inline(always)]
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
         if header.protocol == protocol::EAGER {
-            self.eager(from, &header.words, payload, length, None);
+            self.eager(from, &header.words, Here(payload, length), None);
         } else {
             self.other(from, header, payload, length);
+        }
+    }
+
+    #[inline(never)]
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+        if header.protocol == protocol::EAGER {
+            self.eager(from, &header.words, payload, None);
+        } else {
+            let length = payload.length();
+            self.other(from, header, payload.whole(), length);
         }
     }
 

@@ -7,7 +7,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
-use towpath_transport::{Wire, ahead};
+use towpath_transport::{Here, Payload, Wire, ahead};
 
 use crate::Engine;
 use crate::arrivals::{State, deliver};
@@ -125,23 +125,18 @@ impl State {
     /// Gives an eager message to the receive that waits.
     ///
     /// # Safety
-    /// `payload` must be readable for `length` bytes.
+    /// The memory behind `payload` must be alive.
     #[inline(always)]
-    pub(crate) unsafe fn receive_directly(
-        &mut self,
-        from: PeerIndex,
-        words: &[u64; 2],
-        payload: *const u8,
-        length: usize,
-    ) {
+    pub(crate) unsafe fn receive_directly(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload) {
         let direct = &mut self.direct;
         // SAFETY: the caller vouches for the payload, the caller of `receive_soon`, inside which we are, for the target.
         let (bytes, truncated) = unsafe {
             if direct.waits == Waits::Row {
                 let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
-                deliver(&mut target, payload, length)
+                deliver(&mut target, payload)
             } else {
-                direct.put(payload, length)
+                let length = payload.length();
+                direct.put(payload.whole(), length)
             }
         };
         direct.waits = Waits::Nothing;
@@ -244,7 +239,7 @@ impl<W: Wire> Engine<W> {
     fn receive_kept(&mut self, at: u32, pointer: *mut u8, capacity: usize) -> Soon {
         let row = || Target::Bytes { pointer, length: capacity };
         // SAFETY: the message is readable; the caller of `receive_soon` vouches for the target.
-        match self.receive_waiting(at, |payload, length| unsafe { deliver(&mut row(), payload, length) }) {
+        match self.receive_waiting(at, |payload, length| unsafe { deliver(&mut row(), Here(payload, length)) }) {
             Some(completion) => Soon::Received(completion),
             None => Soon::Started(self.receive_found(at, row())),
         }

@@ -82,9 +82,9 @@ impl<W: Wire> Engine<W> {
         let sent = if length <= SHORT_BYTES {
             // SAFETY: handed through.
             unsafe { wire.short(to, &header, pointer, length) }
-        } else if length <= state.limits.eager_bytes && length <= wire.copied_limit(to) {
-            // SAFETY: the wire lends `length` bytes; the caller vouches for `pointer`.
-            wire.copied(to, &header, length, |slot| unsafe { ptr::copy_nonoverlapping(pointer, slot, length) })
+        } else if length <= state.limits.eager_bytes && length <= wire.row_limit(to) {
+            // SAFETY: handed through.
+            unsafe { wire.copied_row(to, &header, pointer, length) }
         } else {
             return None;
         };

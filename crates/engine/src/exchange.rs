@@ -8,7 +8,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
-use towpath_transport::{Choice, Header, Wire};
+use towpath_transport::{Choice, Header, Here, Wire};
 
 use crate::arrivals::{State, deliver};
 use crate::matching::Pattern;
@@ -120,7 +120,7 @@ impl State {
         let position = receives.iter().position(|part| part.is_expected(from, tag))?;
         let mut target = Target::Bytes { pointer: receives[position].pointer, length: receives[position].length };
         // SAFETY: promised by the caller.
-        let (_, truncated) = unsafe { deliver(&mut target, payload, length) };
+        let (_, truncated) = unsafe { deliver(&mut target, Here(payload, length)) };
         let peer = self.peers.at(from);
         peer.arrived += 1;
         peer.consumed += length + MESSAGE_OVERHEAD;
@@ -207,7 +207,7 @@ impl Exchange<'_> {
             let room = || Target::Bytes { pointer: part.pointer, length: part.length };
             // SAFETY: the message is readable; whoever called `begin` vouches for the room.
             let received =
-                engine.receive_waiting(at, |payload, length| unsafe { deliver(&mut room(), payload, length) });
+                engine.receive_waiting(at, |payload, length| unsafe { deliver(&mut room(), Here(payload, length)) });
             part.way = match received {
                 Some(completion) => {
                     self.truncated |= completion.truncated;

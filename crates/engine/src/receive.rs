@@ -2,7 +2,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
-use towpath_transport::Wire;
+use towpath_transport::{Here, Wire};
 
 use crate::Engine;
 use crate::arrivals::deliver;
@@ -32,7 +32,7 @@ impl<W: Wire> Engine<W> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
         // SAFETY: the message is readable; the caller vouches for the target.
         self.receive_waiting(at, |payload, length| unsafe {
-            deliver(&mut Target::Bytes { pointer, length: capacity }, payload, length)
+            deliver(&mut Target::Bytes { pointer, length: capacity }, Here(payload, length))
         })
     }
 

@@ -10,7 +10,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{Source, Target};
 use towpath_machine::memory::create_file;
-use towpath_transport::{Header, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires};
+use towpath_transport::{Arriving, Header, Payload, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires};
 
 const MESSAGE: u8 = 1;
 const ANNOUNCEMENT: u8 = 2;
@@ -40,6 +40,13 @@ impl Sink for Events {
             // SAFETY: an announcement carries a key and a length.
             self.announced.push(unsafe { payload.cast::<[u64; 3]>().read_unaligned() });
         }
+    }
+    fn arriving(&mut self, _from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+        assert_eq!(header.protocol, MESSAGE);
+        // SAFETY: the buffer is as long as the longest message.
+        let length = payload.length();
+        unsafe { payload.copy_to(self.buffer.as_mut_ptr(), length) };
+        self.arrived += 1;
     }
     fn released(&mut self, _token: u64) {
         self.released += 1;
@@ -76,8 +83,7 @@ impl Side {
                 return self.wires.short(to, &header, content.as_ptr(), length).is_ok();
             }
             if length <= self.wires.copied_limit(to) {
-                let fill = |slot: *mut u8| std::ptr::copy_nonoverlapping(content.as_ptr(), slot, length);
-                return self.wires.copied(to, &header, length, fill).is_ok();
+                return self.wires.copied_row(to, &header, content.as_ptr(), length).is_ok();
             }
             let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });
             let header = Header { protocol: ANNOUNCEMENT, ..header };

@@ -10,6 +10,7 @@
 #![deny(missing_docs)]
 
 pub mod ahead;
+mod arriving;
 mod copy;
 pub mod error;
 pub mod loopback;
@@ -20,6 +21,7 @@ pub mod strict;
 pub mod wires;
 pub mod wrap;
 
+pub use arriving::{Arriving, Here, Payload};
 pub use shm::Segment;
 pub use wires::Wires;
 
@@ -56,6 +58,12 @@ pub trait Sink {
     /// # Safety contract
     /// The wire guarantees that `payload` is readable for `length` bytes.
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize);
+    /// As [`Sink::arrived`], for a message whose last parts may still be on their way: whoever copies part after part is
+    /// done sooner.
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+        let length = payload.length();
+        self.arrived(from, header, payload.whole(), length);
+    }
     /// The receiver has taken everything it wants of the region published with this `token`: the memory is free again.
     fn released(&mut self, token: u64);
     /// The pull started with this `token` is complete: all bytes are in the target.
@@ -110,6 +118,29 @@ pub trait Wire {
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource>;
+
+    /// Largest message that [`Wire::copied_row`] takes towards this peer, in bytes.
+    #[inline]
+    fn row_limit(&self, to: PeerIndex) -> usize {
+        self.copied_limit(to)
+    }
+
+    /// As [`Wire::copied`], for a message of at most [`Wire::row_limit`] bytes that lies in a row: the wire may let its
+    /// receiver begin before all is copied.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    #[inline]
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
+    }
 
     /// Makes the bytes of `source` available to one receiver, without sending anything. The key travels in the
     /// engine's own announcement. [`Sink::released`] reports `token` when the receiver is done.

@@ -206,6 +206,30 @@ impl Wire for Wires {
         }
     }
 
+    #[inline]
+    fn row_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.row_limit(rank as usize),
+            Route::Strict { .. } | Route::Loopback => self.copied_limit(to),
+        }
+    }
+
+    #[inline]
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if let Route::Shm { rank } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.shm.copied_row(rank as usize, header, payload, length) };
+        }
+        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
+    }
+
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
         // SAFETY: handed through.
         unsafe {

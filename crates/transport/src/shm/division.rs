@@ -24,7 +24,7 @@ pub(crate) struct RingShape {
 impl RingShape {
     /// The shape that uses `total` bytes, whole pages, to their end.
     pub(crate) fn within(total: usize) -> RingShape {
-        let lines = (total / 256).next_power_of_two().clamp(16, 64);
+        let lines = (total / 256).next_power_of_two().clamp(16, 32);
         RingShape { lines: lines as u32, bytes: (total - LINE - lines * LINE) as u32 }
     }
 

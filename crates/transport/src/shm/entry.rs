@@ -6,7 +6,7 @@
 //! | 4 | 1 | [`Kind`] |
 //! | 5 | 1 | the engine's protocol |
 //! | 6 | 1 | bytes of inline payload |
-//! | 7 | 1 | bits: [`ASK`] |
+//! | 7 | 1 | bits: [`ASK`], [`PARTS`] |
 //! | 8 | 16 | two words (the engine's, or of the control entry) |
 //! | 24 | 40 | inline payload; or offset in the segment and length of a stored payload (8 bytes each); or `extra` |
 
@@ -17,6 +17,8 @@ pub(crate) const INLINE_AT: usize = 24;
 
 /// Bit of an entry: its sender asks for a ring.
 pub(crate) const ASK: u8 = 1;
+/// Bit of an entry: its payload is handed over in parts, of which this entry is the first.
+pub(crate) const PARTS: u8 = 2;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) enum Kind {
     Pull = 6,
     /// A published region is not wanted.
     Release = 7,
+    /// One more part of the message before it is there.
+    Part = 8,
 }
 
 /// What the wires say to each other.

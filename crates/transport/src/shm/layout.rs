@@ -22,10 +22,17 @@ pub const OUT_WINDOWS: usize = 4;
 pub const IN_WINDOWS: usize = 4;
 /// Bytes of a bulk window.
 pub const WINDOW_BYTES: usize = 512 * 1024;
+/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
+/// places that are equally far behind a boundary is up to a quarter slower: the processor takes loads for rereads of what it
+/// has just stored when their addresses agree in the last twelve bits.
+const WINDOW_SHIFT: usize = 1088;
+const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
-/// Largest message that every ring which can hold it takes: beyond it, windows are as fast.
+/// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as fast.
 const RING_MESSAGE: usize = 16 * 1024;
+/// Largest message that a ring takes in parts: beyond it, windows are as fast.
+const ROW_MESSAGE: usize = 32 * 1024;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
@@ -52,7 +59,7 @@ pub const RESERVE_BYTES: usize = PAGE / 2;
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
-const SHARES_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_BYTES;
+const SHARES_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_STRIDE;
 const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
@@ -109,7 +116,7 @@ impl Layout {
 
     /// First byte of a rank's window.
     pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
-        self.arena(owner) + WINDOWS_AT + window * WINDOW_BYTES
+        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + WINDOW_SHIFT
     }
 
     /// The first line of a message of `owner` that its receiver may copy too.
@@ -153,16 +160,15 @@ pub struct RingPlace {
 }
 
 impl RingPlace {
-    /// A ring at an offset. One that is `ready` has the pages for its largest message as far as they hold something of
-    /// the first one; others those for half of it, because few pairs exchange larger ones.
+    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those for what a cell holds,
+    /// because few pairs exchange more.
     pub fn new(offset: usize, lines: u32, bytes: u32, ready: bool) -> RingPlace {
         let place = RingPlace { offset: offset as u64, lines, bytes, provided: 0 };
         let limit = place.copied_limit();
-        let wanted = if ready { limit } else { (limit / 2).max(CELL_BYTES.min(limit)) };
+        let wanted = if ready { limit } else { CELL_BYTES.min(limit) };
         let header = place.payload_at() - offset;
-        let whole_pages = ((header + wanted) / PAGE * PAGE).saturating_sub(header);
-        let provided = if whole_pages * 2 > wanted { whole_pages } else { wanted };
-        RingPlace { provided: provided as u32 / LINE as u32 * LINE as u32, ..place }
+        let provided = ((header + wanted).next_multiple_of(PAGE) - header).min(bytes as usize);
+        RingPlace { provided: provided as u32, ..place }
     }
 
     /// Bytes that the ring takes, in whole pages.
@@ -185,10 +191,14 @@ impl RingPlace {
         self.lines_at() + self.lines as usize * LINE
     }
 
-    /// Largest copied message: a quarter, so that several are under way; up to [`RING_MESSAGE`] more of a small ring.
+    /// Largest copied message, up to [`RING_MESSAGE`].
     pub fn copied_limit(&self) -> usize {
-        let bytes = self.bytes as usize;
-        (bytes / 4).max(RING_MESSAGE.min(bytes / 4 * 3)) / LINE * LINE
+        RING_MESSAGE.min(self.bytes as usize / 4 * 3) / LINE * LINE
+    }
+
+    /// Largest message in parts: half of the ring, so that two are under way, up to [`ROW_MESSAGE`].
+    pub fn row_limit(&self) -> usize {
+        ROW_MESSAGE.min(self.bytes as usize / 2 / LINE * LINE).max(self.copied_limit())
     }
 }
 
@@ -208,7 +218,7 @@ mod tests {
             let windows = OUT_WINDOWS + IN_WINDOWS;
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
-            assert_eq!(layout.reserve(0) + RESERVE_BYTES, layout.window_bytes(0, 0));
+            assert_eq!(layout.reserve(0) + RESERVE_BYTES + WINDOW_SHIFT, layout.window_bytes(0, 0));
             assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.share(0, 0));
             assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
@@ -224,13 +234,15 @@ mod tests {
 
     #[test]
     fn a_ring_takes_what_its_parts_take() {
-        let place = RingPlace::new(PAGE, 64, 16384, false);
+        let place = RingPlace::new(PAGE, 32, 16384, false);
         assert!(place.payload_at() + 16384 <= PAGE + place.total());
-        assert_eq!((place.copied_limit(), place.provided), (12288, 4032));
-        let large = RingPlace::new(0, 64, 65536, false);
-        assert_eq!((large.copied_limit(), large.provided), (16384, 8128));
-        assert_eq!(RingPlace::new(0, 64, 65536, true).provided, 16320);
+        assert_eq!((place.copied_limit(), place.row_limit()), (12288, 12288));
+        // Header and payload of the first messages share two pages.
+        assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
+        let large = RingPlace::new(0, 32, 65536, true);
+        assert_eq!((large.copied_limit(), large.row_limit()), (16384, 32768));
+        assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);
         let page = RingPlace::new(0, 16, 3008, true);
-        assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 2240));
+        assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 3008));
     }
 }

@@ -432,3 +432,49 @@ fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
     });
     waited.assert("a sender that finds nothing left");
 }
+
+/// A message in two parts, whose receiver copies the first before the second is there.
+#[test]
+fn parts_are_read_only_when_they_are_there() {
+    let waited = Reached::default();
+    let late = waited.clone();
+    model(move || {
+        let ((mut sender, mut receiver), payload) = (ring(), Payload::new(LINES));
+        let (into, late) = (payload.clone(), late.clone());
+        let sending = thread::spawn(move || {
+            for message in 0..2 {
+                while !sender.has_lines(2) {
+                    thread::yield_now();
+                }
+                assert_eq!(sender.claim(128).expect("the ring is empty").payload, 0);
+                into.write(0, 2 * message + 1);
+                sender.commit();
+                sender.claim(0).expect("the lines were counted");
+                into.write(1, 2 * message + 2);
+                sender.commit();
+            }
+        });
+        for message in 0..2 {
+            while receiver.ready().is_none() {
+                receiver.rest();
+                thread::yield_now();
+            }
+            let follower = receiver.follower();
+            assert!(follower.is_here(0));
+            assert_eq!(payload.read(0), 2 * message + 1);
+            while !follower.is_here(1) {
+                late.mark();
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(1), 2 * message + 2);
+            receiver.advance(128);
+            while receiver.ready().is_none() {
+                thread::yield_now();
+            }
+            receiver.advance(0);
+            receiver.rest();
+        }
+        sending.join().unwrap();
+    });
+    waited.assert("a part that was not there yet");
+}

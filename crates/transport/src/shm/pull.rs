@@ -194,6 +194,11 @@ impl Pulls {
         }
     }
 
+    /// The routines that copy out of the segment.
+    pub(crate) fn routines(&mut self) -> &mut Routines {
+        &mut self.routines
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty() && self.waiting.is_empty()
     }

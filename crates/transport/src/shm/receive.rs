@@ -3,7 +3,7 @@
 use towpath_base::sync::{MappedWords, Ordering};
 
 use super::division::RingShape;
-use super::entry::{self, ASK, Control, INLINE_AT, Kind, Read};
+use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS, Read};
 use super::grant::{Decision, Grant, Place};
 use super::layout::LINE;
 use super::pull::Begun;
@@ -12,7 +12,7 @@ use super::segment::Segment;
 use super::slot::SlotReceiver;
 use super::window::{Window, WindowId};
 use super::{HotRing, Shm};
-use crate::Sink;
+use crate::{Arriving, Header, Sink};
 
 /// Entries taken from one ring before the next one is looked at.
 const BATCH: usize = 32;
@@ -136,6 +136,10 @@ impl Shm {
         // One call for both kinds of message, so that the sink's code is here only once.
         // SAFETY: as above.
         let Some((payload, length, stored)) = (unsafe { self.payload(line, &read) }) else {
+            if read.bits() & PARTS != 0 {
+                // SAFETY: as above.
+                return unsafe { self.take_parts(from, line, &read.header(), sink) };
+            }
             // SAFETY: as above.
             let extra = unsafe { entry::read_extra(line) };
             return self.obey(from, read.kind(), read.header().words, extra, sink);
@@ -144,7 +148,8 @@ impl Shm {
         Taken::Entry(stored)
     }
 
-    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None` for a control entry.
+    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None` for a control entry and
+    /// for a message in parts.
     ///
     /// # Safety
     /// As [`Shm::take_entry`]; `read` is what the line says.
@@ -153,12 +158,28 @@ impl Shm {
         if read.kind() == Kind::Inline as u8 {
             return Some((line.wrapping_add(INLINE_AT), read.inline(), 0));
         }
-        if read.kind() != Kind::Stored as u8 {
+        if read.kind() != Kind::Stored as u8 || read.bits() & PARTS != 0 {
             return None;
         }
         // SAFETY: handed through.
         let (offset, length) = unsafe { entry::read_stored(line) };
         Some((self.segment.at(offset).cast_const(), length, length))
+    }
+
+    /// Acts on a message in parts; the entries of the other parts say nothing more.
+    ///
+    /// # Safety
+    /// As [`Shm::take_entry`].
+    #[inline(never)]
+    unsafe fn take_parts(&mut self, from: usize, line: *const u8, header: &Header, sink: &mut impl Sink) -> Taken {
+        // SAFETY: handed through.
+        let (offset, length) = unsafe { entry::read_stored(line) };
+        let pointer = self.segment.at(offset).cast_const();
+        let ring = self.hot.iter().find(|ring| ring.from as usize == from);
+        let follower = ring.expect("only rings carry messages in parts").receiver.follower();
+        let routines = self.pulls.routines();
+        sink.arriving(self.peers[from], header, Arriving { pointer, length, follower, routines });
+        Taken::Entry(length)
     }
 
     /// Acts on a control entry.
@@ -170,6 +191,7 @@ impl Shm {
             kind if kind == Kind::Grant as u8 => self.granted(from, Grant::decode(words, extra)),
             kind if kind == Kind::Refuse as u8 => self.refused(from),
             kind if kind == Kind::Pull as u8 => self.serve(from, words[0], words[1], extra),
+            kind if kind == Kind::Part as u8 => {}
             kind if kind == Kind::Release as u8 => {
                 if let Some(token) = self.pushes.released(words[0]) {
                     sink.released(token);

@@ -8,6 +8,10 @@
 use towpath_base::sync::Words;
 
 use super::layout::LINE;
+use crate::arriving::PART_BYTES;
+
+/// Of how many longer messages a pair touches memory before it looks for some that is free again.
+const WALK: u32 = 4;
 
 /// Words of a line.
 pub(crate) const LINE_WORDS: usize = LINE / 4;
@@ -53,9 +57,11 @@ impl<W: Words> RingSender<W> {
             return Some(Claim { line, payload: 0 });
         }
         let bytes = (bytes as u32).next_multiple_of(LINE as u32);
+        let walk = if bytes > PART_BYTES as u32 { WALK * bytes } else { 0 };
         let payload = match self.payload.place(bytes) {
-            // Before fresh pages are touched, see whether used ones are free again.
-            Some(offset) if offset + bytes <= self.payload.touched => offset,
+            // Before fresh pages are touched, see whether used ones are free again. Longer messages rather go on: a look is a
+            // line from the other core, and the lines behind have left its cache.
+            Some(offset) if offset + bytes <= self.payload.touched.max(walk) => offset,
             first => {
                 self.look();
                 self.payload.place(bytes).or(first)?
@@ -63,6 +69,16 @@ impl<W: Words> RingSender<W> {
         };
         self.payload.take(payload, bytes);
         Some(Claim { line, payload: payload as usize })
+    }
+
+    /// True when so many lines can be claimed.
+    #[inline]
+    pub(crate) fn has_lines(&mut self, lines: u32) -> bool {
+        let limit = self.mask + 1;
+        if self.next.wrapping_sub(self.consumed) + lines > limit {
+            self.look();
+        }
+        self.next.wrapping_sub(self.consumed) + lines <= limit
     }
 
     /// Hands the claimed line, filled but for the flag, to the receiver.
@@ -174,6 +190,15 @@ impl<W: Words> RingReceiver<W> {
         RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
     }
 
+    /// Watches the entries from the next one on.
+    #[inline]
+    pub(crate) fn follower(&self) -> Follower<W>
+    where
+        W: Clone,
+    {
+        Follower { lines: self.lines.clone(), mask: self.mask, first: self.next }
+    }
+
     /// How many entries were taken, modulo the width of the word.
     pub(crate) fn taken(&self) -> u32 {
         self.next
@@ -212,6 +237,22 @@ impl<W: Words> RingReceiver<W> {
         self.published = self.next;
         self.bytes = 0;
         self.progress.store_release(0, self.next);
+    }
+}
+
+/// Watches entries of a ring without taking them: parts of a message that its sender hands over one by one.
+pub(crate) struct Follower<W> {
+    lines: W,
+    mask: u32,
+    first: u32,
+}
+
+impl<W: Words> Follower<W> {
+    /// Whether entry `number`, counted from the first, is here.
+    #[inline]
+    pub(crate) fn is_here(&self, number: u32) -> bool {
+        let entry = self.first.wrapping_add(number);
+        self.lines.load_acquire((entry & self.mask) as usize * LINE_WORDS) == entry.wrapping_add(1)
     }
 }
 
@@ -272,6 +313,28 @@ mod tests {
         receiver.advance(700);
         receiver.rest();
         assert_eq!(sender.claim(700).unwrap().payload, 0);
+    }
+
+    #[test]
+    fn a_message_in_parts_is_followed_line_by_line_and_longer_ones_walk() {
+        let (mut sender, mut receiver) = pair(16, 128 * 1024);
+        let mut places = Vec::new();
+        for _ in 0..5 {
+            assert!(sender.has_lines(2));
+            places.push(sender.claim(2 * PART_BYTES).unwrap().payload);
+            sender.commit();
+            let follower = receiver.follower();
+            assert!(follower.is_here(0) && !follower.is_here(1));
+            sender.claim(0).unwrap();
+            sender.commit();
+            assert!(follower.is_here(1) && !follower.is_here(2));
+            receiver.advance(2 * PART_BYTES);
+            receiver.advance(0);
+            receiver.rest();
+        }
+        assert!(!sender.has_lines(17));
+        let step = 2 * PART_BYTES;
+        assert_eq!(places, [0, step, 2 * step, 3 * step, 4 * step]);
     }
 
     /// Random traffic against a list of what is in flight: payloads never overlap, order and count are kept.

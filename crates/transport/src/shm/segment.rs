@@ -47,7 +47,7 @@ impl Segment {
             (control_page_offset(own), PAGE),
             (layout.slot(own, 0), Layout::row_bytes(ranks)),
             (layout.cell(own, 0), CELL_BYTES),
-            (layout.window_lines(own, 0), layout.window_bytes(own, 0) - layout.window_lines(own, 0)),
+            (layout.window_lines(own, 0), PAGE),
         ];
         let left = check_headroom(needed.iter().map(|(_, length)| *length as u64).sum())?;
         let mapping = Mapping::new(file, layout.length())?;

@@ -7,12 +7,13 @@ use towpath_base::sync::{MappedWords, Ordering};
 use towpath_machine::wait;
 
 use super::Shm;
-use super::entry::{self, ASK, Control, INLINE_AT, Kind};
+use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS};
 use super::grant::{Grant, Obedience};
 use super::layout::{CELL_BYTES, CELLS, LINE, RingPlace};
-use super::ring::{LINE_WORDS, RingSender};
+use super::ring::{Claim, LINE_WORDS, RingSender};
 use super::segment::Segment;
 use super::slot::SlotSender;
+use crate::arriving::{PART_BYTES, parts};
 use crate::{Header, NoResource, SHORT_BYTES, copy};
 
 /// The ring through which a stream leaves.
@@ -30,6 +31,8 @@ pub(super) struct Outgoing {
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
     limit: u32,
+    /// Largest message in parts.
+    row_limit: u32,
     /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
     pub(super) detour: bool,
     pub(super) lost: bool,
@@ -48,6 +51,7 @@ impl Outgoing {
             // SAFETY: the wire holds the segment and drops this before.
             slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
             limit: CELL_BYTES as u32,
+            row_limit: CELL_BYTES as u32,
             detour: false,
             lost: false,
             obedience: Obedience::new(hot_sends),
@@ -217,16 +221,10 @@ impl Shm {
             return Err(NoResource);
         }
         let stored = if length > SHORT_BYTES { length } else { 0 };
-        let Some(ring) = &mut out.ring else { return self.copied_by_slot(to, header, length, fill) };
-        let claim = ring.sender.claim(stored).ok_or(NoResource)?;
-        if let Some(grown) = ring.sender.grown() {
-            let provided = grown.0 as u32;
-            if let Err(shortage) = provide(&self.segment, ring, grown) {
-                // What is longer than the ring is now would never find room: it goes through a window.
-                out.limit = out.limit.min(provided);
-                return Err(shortage);
-            }
+        if out.ring.is_none() {
+            return self.copied_by_slot(to, header, length, fill);
         }
+        let (ring, claim) = out.claim(&self.segment, stored)?;
         // SAFETY: the claimed line and payload are ours until committed.
         unsafe {
             let line = ring.lines.add(claim.line * LINE);
@@ -243,6 +241,38 @@ impl Shm {
         ring.sender.commit();
         out.notify();
         Ok(())
+    }
+
+    /// As [`crate::Wire::row_limit`].
+    #[inline]
+    pub fn row_limit(&self, to: usize) -> usize {
+        self.outgoing[to].row_limit as usize
+    }
+
+    /// As [`crate::Wire::copied_row`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub unsafe fn copied_row(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        let out = &mut self.outgoing[to];
+        if length > PART_BYTES
+            && let Some(ring) = &mut out.ring
+            && !out.detour
+            && length <= out.row_limit as usize
+            && ring.sender.has_lines(parts(length))
+        {
+            // SAFETY: handed through.
+            return unsafe { out.in_parts(&self.segment, header, payload, length) };
+        }
+        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
     }
 
     fn copied_by_slot(
@@ -362,6 +392,63 @@ impl Shm {
 }
 
 impl Outgoing {
+    /// A line of the ring and `bytes` of its payload, whose pages are provided.
+    #[inline]
+    fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, Claim), NoResource> {
+        let ring = self.ring.as_mut().ok_or(NoResource)?;
+        let claim = ring.sender.claim(bytes).ok_or(NoResource)?;
+        if let Some(grown) = ring.sender.grown() {
+            let provided = grown.0 as u32;
+            if let Err(shortage) = provide(segment, ring, grown) {
+                // What is longer than the ring is now would never find room: it goes through a window.
+                self.limit = self.limit.min(provided);
+                self.row_limit = self.row_limit.min(provided);
+                return Err(shortage);
+            }
+        }
+        Ok((ring, claim))
+    }
+
+    /// Writes a message into the ring part by part, each with an entry of its own, so that the receiver copies the first
+    /// while this side writes the next. There must be as many free lines as parts.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    unsafe fn in_parts(
+        &mut self,
+        segment: &Segment,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        let (ring, mut claim) = self.claim(segment, length)?;
+        let offset = ring.place.payload_at() + claim.payload;
+        let mut at = 0;
+        loop {
+            let bytes = PART_BYTES.min(length - at);
+            // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
+            unsafe {
+                let line = ring.lines.add(claim.line * LINE);
+                std::ptr::copy_nonoverlapping(payload.add(at), segment.at(offset + at), bytes);
+                if at == 0 {
+                    entry::write(line, Kind::Stored, PARTS, 0, header);
+                    entry::write_stored(line, offset, length);
+                } else {
+                    entry::write_control(line, &Control { kind: Kind::Part, words: [0, 0], extra: 0 });
+                }
+            }
+            ring.sender.commit();
+            at += bytes;
+            if at == length {
+                break;
+            }
+            claim = ring.sender.claim(0).expect("the lines were counted");
+        }
+        // Whoever was awake for the first part waits for the others without sleep.
+        self.notify();
+        Ok(())
+    }
+
     /// The marker is written: the stream goes on in the granted place.
     fn move_to(&mut self, segment: &Segment, grant: Grant) {
         self.ring = grant.place.map(|place| {
@@ -376,6 +463,7 @@ impl Outgoing {
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
         self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;
+        self.row_limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.row_limit()) as u32;
     }
 }
 
