@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use towpath_base::control::PAGE;
 
-use super::layout::{LINE, RingPlace};
+use super::layout::{RingPlace, header_bytes};
 
 /// Largest share of one sender in bytes: beyond it a ring stops helping, because large messages have windows.
 const LARGEST_SHARE: usize = 256 * 1024;
@@ -25,7 +25,7 @@ impl RingShape {
     /// The shape that uses `total` bytes, whole pages, to their end.
     pub(crate) fn within(total: usize) -> RingShape {
         let lines = (total / 256).next_power_of_two().clamp(16, 32);
-        RingShape { lines: lines as u32, bytes: (total - LINE - lines * LINE) as u32 }
+        RingShape { lines: lines as u32, bytes: (total - header_bytes(lines)) as u32 }
     }
 
     /// Bytes that the ring takes, in whole pages.
@@ -182,7 +182,7 @@ mod tests {
         for share in [PAGE, 2 * PAGE, 5 * PAGE, USUAL, LARGEST_SHARE] {
             let shape = RingShape::within(share);
             assert_eq!(shape.total(), share);
-            assert!(shape.lines.is_power_of_two() && (shape.bytes as usize).is_multiple_of(LINE));
+            assert!(shape.lines.is_power_of_two() && shape.bytes.is_multiple_of(64));
         }
         assert_eq!(RingShape::within(PAGE), RingShape { lines: 16, bytes: 3008 });
     }

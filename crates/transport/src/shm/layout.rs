@@ -22,10 +22,10 @@ pub const OUT_WINDOWS: usize = 4;
 pub const IN_WINDOWS: usize = 4;
 /// Bytes of a bulk window.
 pub const WINDOW_BYTES: usize = 512 * 1024;
-/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
+/// How far behind a page boundary payload begins at the least. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
 /// places that are equally far behind a boundary is up to a quarter slower: the processor takes loads for rereads of what it
 /// has just stored when their addresses agree in the last twelve bits.
-const WINDOW_SHIFT: usize = 1088;
+const SHIFT: usize = 1088;
 const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
@@ -116,7 +116,7 @@ impl Layout {
 
     /// First byte of a rank's window.
     pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
-        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + WINDOW_SHIFT
+        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + SHIFT
     }
 
     /// The first line of a message of `owner` that its receiver may copy too.
@@ -146,6 +146,13 @@ impl Layout {
     }
 }
 
+/// Bytes in front of a ring's payload: the progress line, the header lines, and what keeps the payload away from a page
+/// boundary (see [`SHIFT`]).
+pub fn header_bytes(lines: usize) -> usize {
+    let used = LINE + lines * LINE;
+    if used % PAGE < SHIFT { used + SHIFT - used % PAGE } else { used }
+}
+
 /// A ring in the segment: one progress line, then the header lines, then the payload bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingPlace {
@@ -160,12 +167,12 @@ pub struct RingPlace {
 }
 
 impl RingPlace {
-    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those for what a cell holds,
-    /// because few pairs exchange more.
+    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those for some short
+    /// ones, because few pairs exchange more.
     pub fn new(offset: usize, lines: u32, bytes: u32, ready: bool) -> RingPlace {
         let place = RingPlace { offset: offset as u64, lines, bytes, provided: 0 };
         let limit = place.copied_limit();
-        let wanted = if ready { limit } else { CELL_BYTES.min(limit) };
+        let wanted = if ready { limit } else { (CELL_BYTES / 2).min(limit) };
         let header = place.payload_at() - offset;
         let provided = ((header + wanted).next_multiple_of(PAGE) - header).min(bytes as usize);
         RingPlace { provided: provided as u32, ..place }
@@ -178,7 +185,7 @@ impl RingPlace {
 
     /// Bytes that a ring of this shape takes, in whole pages.
     pub fn total_bytes(lines: u32, bytes: u32) -> usize {
-        (LINE + lines as usize * LINE + bytes as usize).next_multiple_of(PAGE)
+        (header_bytes(lines as usize) + bytes as usize).next_multiple_of(PAGE)
     }
 
     /// Offset of the first header line.
@@ -188,7 +195,7 @@ impl RingPlace {
 
     /// Offset of the first payload byte.
     pub fn payload_at(&self) -> usize {
-        self.lines_at() + self.lines as usize * LINE
+        self.offset as usize + header_bytes(self.lines as usize)
     }
 
     /// Largest copied message, up to [`RING_MESSAGE`].
@@ -218,7 +225,7 @@ mod tests {
             let windows = OUT_WINDOWS + IN_WINDOWS;
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
-            assert_eq!(layout.reserve(0) + RESERVE_BYTES + WINDOW_SHIFT, layout.window_bytes(0, 0));
+            assert_eq!(layout.reserve(0) + RESERVE_BYTES + SHIFT, layout.window_bytes(0, 0));
             assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.share(0, 0));
             assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
@@ -234,11 +241,12 @@ mod tests {
 
     #[test]
     fn a_ring_takes_what_its_parts_take() {
-        let place = RingPlace::new(PAGE, 32, 16384, false);
+        let place = RingPlace::new(PAGE, 64, 16384, false);
         assert!(place.payload_at() + 16384 <= PAGE + place.total());
         assert_eq!((place.copied_limit(), place.row_limit()), (12288, 12288));
         // Header and payload of the first messages share two pages.
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
+        assert!((place.payload_at() % PAGE, header_bytes(32) % PAGE) == (SHIFT, 2112));
         let large = RingPlace::new(0, 32, 65536, true);
         assert_eq!((large.copied_limit(), large.row_limit()), (16384, 32768));
         assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);

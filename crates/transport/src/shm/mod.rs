@@ -78,7 +78,7 @@ impl Default for Settings {
         Settings {
             hot_sends: bounded("TOWPATH_HOT_SENDS", 0, u64::from(u32::MAX)),
             ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
-            ring_lines: 32,
+            ring_lines: 64,
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
             windows: arena.is_none(),
         }
