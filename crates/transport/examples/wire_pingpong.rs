@@ -43,8 +43,8 @@ impl Sink for Events {
     }
     fn arriving(&mut self, _from: PeerIndex, header: &Header, payload: Arriving<'_>) {
         assert_eq!(header.protocol, MESSAGE);
-        // SAFETY: the buffer is as long as the longest message.
         let length = payload.length();
+        // SAFETY: the buffer is as long as the longest message.
         unsafe { payload.copy_to(self.buffer.as_mut_ptr(), length) };
         self.arrived += 1;
     }
@@ -82,7 +82,7 @@ impl Side {
             if length <= SHORT_BYTES {
                 return self.wires.short(to, &header, content.as_ptr(), length).is_ok();
             }
-            if length <= self.wires.copied_limit(to) {
+            if length <= self.wires.row_limit(to) {
                 return self.wires.copied_row(to, &header, content.as_ptr(), length).is_ok();
             }
             let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });

@@ -83,7 +83,7 @@ fn in_a_ring(mut wires: Vec<Wires>) -> Vec<Wires> {
 #[test]
 fn mixed_sizes_arrive_in_order_and_whole() {
     for (name, mut machine) in machines(3) {
-        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 20_000, 150_000, 600_000];
+        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 10_000, 20_000, 150_000, 600_000];
         for round in 0..60 {
             for from in 0..3 {
                 for to in 0..3 {

@@ -7,7 +7,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
 use towpath_machine::memory::create_file;
 use towpath_transport::shm::{Heap, Settings};
-use towpath_transport::{Header, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires, strict};
+use towpath_transport::{Arriving, Header, Payload, RegionKey, SHORT_BYTES, Segment, Sink, Wire, Wires, strict};
 
 const MESSAGE: u8 = 1;
 const ANNOUNCEMENT: u8 = 2;
@@ -168,6 +168,13 @@ impl Sink for Inbox<'_> {
             let (wanted, packed) = (header.words[1] >> 1, header.words[1] & 1 == 1);
             self.rank.announced.push((from, header.words[0], wanted as usize, packed, key));
         }
+    }
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+        let length = payload.length();
+        let mut bytes = vec![0; length];
+        // SAFETY: the row is long enough.
+        unsafe { payload.copy_to(bytes.as_mut_ptr(), length) };
+        self.arrived(from, header, bytes.as_ptr(), length);
     }
     fn released(&mut self, token: u64) {
         let memory = self.rank.published.remove(&token).unwrap_or_else(|| panic!("token {token} released twice"));
@@ -420,6 +427,10 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
     if whole && order.length <= SHORT_BYTES {
         // SAFETY: the payload lives during the call.
         return unsafe { wire.short(to, &header, content.as_ptr(), content.len()) }.is_ok();
+    }
+    if whole && order.number.is_multiple_of(2) && order.length <= wire.row_limit(to) {
+        // SAFETY: as above.
+        return unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
     if whole && order.length <= wire.copied_limit(to) {
         // SAFETY: the wire lends that many bytes.
