@@ -22,10 +22,10 @@ pub const OUT_WINDOWS: usize = 4;
 pub const IN_WINDOWS: usize = 4;
 /// Bytes of a bulk window.
 pub const WINDOW_BYTES: usize = 512 * 1024;
-/// How far behind a page boundary payload begins at the least. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
+/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
 /// places that are equally far behind a boundary is up to a quarter slower: the processor takes loads for rereads of what it
 /// has just stored when their addresses agree in the last twelve bits.
-const SHIFT: usize = 1088;
+const WINDOW_SHIFT: usize = 1088;
 const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
@@ -116,7 +116,7 @@ impl Layout {
 
     /// First byte of a rank's window.
     pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
-        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + SHIFT
+        self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + WINDOW_SHIFT
     }
 
     /// The first line of a message of `owner` that its receiver may copy too.
@@ -146,11 +146,9 @@ impl Layout {
     }
 }
 
-/// Bytes in front of a ring's payload: the progress line, the header lines, and what keeps the payload away from a page
-/// boundary (see [`SHIFT`]).
+/// Bytes in front of a ring's payload: the progress line and the header lines.
 pub fn header_bytes(lines: usize) -> usize {
-    let used = LINE + lines * LINE;
-    if used % PAGE < SHIFT { used + SHIFT - used % PAGE } else { used }
+    LINE + lines * LINE
 }
 
 /// A ring in the segment: one progress line, then the header lines, then the payload bytes.
@@ -225,7 +223,7 @@ mod tests {
             let windows = OUT_WINDOWS + IN_WINDOWS;
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
-            assert_eq!(layout.reserve(0) + RESERVE_BYTES + SHIFT, layout.window_bytes(0, 0));
+            assert_eq!(layout.reserve(0) + RESERVE_BYTES + WINDOW_SHIFT, layout.window_bytes(0, 0));
             assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.share(0, 0));
             assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
@@ -246,7 +244,6 @@ mod tests {
         assert_eq!((place.copied_limit(), place.row_limit()), (12288, 12288));
         // Header and payload of the first messages share two pages.
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
-        assert!((place.payload_at() % PAGE, header_bytes(32) % PAGE) == (SHIFT, 2112));
         let large = RingPlace::new(0, 32, 65536, true);
         assert_eq!((large.copied_limit(), large.row_limit()), (16384, 32768));
         assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);
