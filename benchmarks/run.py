@@ -255,7 +255,8 @@ def short_table(path):
         alone = (ranks, name, 0) in figures and (ranks, name, 8) not in figures
         found = [figures.get((ranks, name, 0 if alone and size == 8 else size)) for size in sizes]
         cells = [ratio(name, by_library)[0] if by_library else None for by_library in found]
-        text.append(f"| {name} | {ranks} | " + " | ".join("" if cell is None else f"{cell:.2f}" for cell in cells) + " |")
+        if any(cell is not None for cell in cells):
+            text.append(f"| {name} | {ranks} | " + " | ".join("" if cell is None else f"{cell:.2f}" for cell in cells) + " |")
     return "\n".join(text) + "\n"
 
 
