@@ -5,7 +5,7 @@
 //! Back-pressure is a return value, [`NoResource`]: the caller queues and tries again after progress.
 //!
 //! Order: messages and publications from one process to another arrive in the order of the calls, whatever way their
-//! payload takes. Nothing here blocks.
+//! payload takes. Nothing here blocks, but for the moment in which a sender copies the last part of a message ([`Arriving`]).
 
 #![deny(missing_docs)]
 
