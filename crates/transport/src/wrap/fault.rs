@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Header, NoResource, RegionKey, Sink, Wire};
+use crate::{Arriving, Header, NoResource, Payload, RegionKey, Sink, Wire};
 
 /// How a [`Faulty`] wire misbehaves; chances in percent.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,7 @@ struct Kept {
     by_peer: BTreeMap<PeerIndex, VecDeque<Event>>,
     released: VecDeque<u64>,
     pulled: VecDeque<u64>,
+    in_parts: usize,
 }
 
 impl Sink for Kept {
@@ -42,6 +43,11 @@ impl Sink for Kept {
         // SAFETY: the wire lends `length` readable bytes.
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
         self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
+    }
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+        self.in_parts += 1;
+        let length = payload.length();
+        self.arrived(from, header, payload.whole(), length);
     }
     fn released(&mut self, token: u64) {
         self.released.push_back(token);
@@ -66,6 +72,11 @@ impl<W: Wire> Faulty<W> {
     /// Wraps a wire.
     pub fn new(inner: W, faults: Faults) -> Faulty<W> {
         Faulty { inner, faults, random: faults.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, kept: Kept::default() }
+    }
+
+    /// How many messages have come in parts.
+    pub fn in_parts(&self) -> usize {
+        self.kept.in_parts
     }
 
     /// The wire below.
@@ -153,6 +164,24 @@ impl<W: Wire> Wire for Faulty<W> {
             return Err(NoResource);
         }
         self.inner.copied(to, header, length, fill)
+    }
+
+    fn row_limit(&self, to: PeerIndex) -> usize {
+        self.inner.row_limit(to)
+    }
+
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.chance(self.faults.refuse) {
+            return Err(NoResource);
+        }
+        // SAFETY: handed through.
+        unsafe { self.inner.copied_row(to, header, payload, length) }
     }
 
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
