@@ -7,6 +7,47 @@
 
 use std::any::Any;
 
+/// Words of a [`Shape`].
+pub const SHAPE_WORDS: usize = 12;
+
+/// How the bytes of a message lie between the lowest and the highest one, in words that mean something to who made them,
+/// in whatever process. All 0: in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(pub [u64; SHAPE_WORDS]);
+
+impl Shape {
+    /// In a row.
+    pub const ROW: Shape = Shape([0; SHAPE_WORDS]);
+}
+
+/// Where all bytes of a message are, for whoever sees that memory, be it at another address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The lowest byte.
+    pub lowest: *mut u8,
+    /// Bytes from there to behind the highest one.
+    pub span: usize,
+    /// How they lie in between.
+    pub shape: Shape,
+}
+
+impl Layout {
+    /// `length` bytes in a row.
+    pub fn row(pointer: *mut u8, length: usize) -> Layout {
+        Layout { lowest: pointer, span: length, shape: Shape::ROW }
+    }
+}
+
+/// Copies bytes `position..position + length` of a message from where they are to where they go. Whoever knows shapes gives
+/// it to a wire.
+///
+/// # Safety
+/// Both layouts must hold that many bytes, in memory that can be read, and written; they must not overlap.
+///
+/// # Panics
+/// When a shape leaves the span of its layout: then the memory it came through is damaged.
+pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
+
 /// What one call of a packer achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -27,6 +68,11 @@ pub unsafe trait Fill {
     /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer must still live.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
 
+    /// Where all bytes of the message are, if that can be said in a few words.
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
+
     /// What the implementation is, for a target that knows a shorter way than by packed bytes ([`Drain::take`]).
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
@@ -43,6 +89,11 @@ pub unsafe trait Drain {
     /// # Safety
     /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker must still live.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
+
+    /// Where all bytes of the message go, if that can be said in a few words.
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
 
     /// Takes all that `source` yields straight from its memory, where it knows how; says how many bytes. Else nothing
     /// has happened.
@@ -117,6 +168,14 @@ impl Source {
         }
     }
 
+    /// Where all bytes are, if that can be said in a few words.
+    pub fn layout(&self) -> Option<Layout> {
+        match self {
+            Source::Bytes { pointer, length } => Some(Layout::row(pointer.cast_mut(), *length)),
+            Source::Packer { fill, .. } => fill.layout(),
+        }
+    }
+
     /// Produces the next bytes: a contiguous source moves its pointer along.
     ///
     /// # Safety
@@ -150,6 +209,14 @@ impl Target {
     pub fn length(&self) -> usize {
         match self {
             Target::Bytes { length, .. } | Target::Unpacker { length, .. } => *length,
+        }
+    }
+
+    /// Where all bytes go, if that can be said in a few words.
+    pub fn layout(&self) -> Option<Layout> {
+        match self {
+            Target::Bytes { pointer, length } => Some(Layout::row(*pointer, *length)),
+            Target::Unpacker { drain, .. } => drain.layout(),
         }
     }
 

@@ -4,13 +4,13 @@
 //! is under way. It holds only a position; every call turns the position into loop indices again, which costs a few
 //! divisions, and runs the plan's kernels. The free functions do the same without keeping a position.
 
+use crate::across::{Placed, copy_nests};
 use crate::datatype::Datatype;
-use crate::kernel::Grid;
-use crate::plan::{Loop, MAX_LOOPS, Nest, Shape};
+use crate::plan::{MAX_LOOPS, Nest, Shape};
 use crate::walk::{walk, walk_nest, walk_repeat};
 use std::any::Any;
 use std::mem::MaybeUninit;
-use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
+use towpath_base::transfer::{Drain, Fill, Layout, Source, Step, Target};
 
 /// Two different layouts are copied through a buffer of this many bytes, which stays in the first-level cache.
 const BOUNCE_BYTES: usize = 8192;
@@ -106,6 +106,16 @@ impl Cursor {
         self.total
     }
 
+    /// The nest in which all bytes lie, while none has moved.
+    fn unbegun(&self) -> Option<Placed<'_>> {
+        match &self.whole {
+            Whole::Nest(nest, offset) if self.position == 0 => {
+                Some(Placed { nest, first: self.user.wrapping_offset(*offset) })
+            }
+            _ => None,
+        }
+    }
+
     /// Moves the cursor; beyond the end means to the end.
     pub fn seek(&mut self, position: usize) {
         self.position = position.min(self.total);
@@ -120,6 +130,10 @@ unsafe impl Fill for Cursor {
         unsafe { self.whole.walk::<true>(&self.datatype, self.user, into, self.position, limit) };
         self.position += limit;
         Step::Done(limit)
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        self.unbegun()?.layout()
     }
 
     fn as_any(&mut self) -> Option<&mut dyn Any> {
@@ -137,19 +151,18 @@ unsafe impl Drain for Cursor {
         Step::Done(length)
     }
 
+    fn layout(&self) -> Option<Layout> {
+        self.unbegun()?.layout()
+    }
+
     unsafe fn take(&mut self, source: &mut dyn Fill) -> Option<usize> {
         let source = source.as_any()?.downcast_mut::<Cursor>()?;
-        let (Whole::Nest(from, from_offset), Whole::Nest(to, to_offset)) = (&source.whole, &self.whole) else {
-            return None;
-        };
-        if source.position > 0 || self.position > 0 || !from.same_blocks(to) {
-            return None;
-        }
-        let (from_user, to_user) = (source.user.wrapping_offset(*from_offset), self.user.wrapping_offset(*to_offset));
-        // SAFETY: the elements of both live (`new`); they have the same blocks in the same loops.
-        unsafe { copy_nest((from, to), from.loops(), to.loops(), from_user, to_user) };
-        (source.position, self.position) = (source.total, self.total);
-        Some(self.total)
+        let (from, to) = (source.unbegun()?, self.unbegun()?);
+        let bytes = source.total.min(self.total);
+        // SAFETY: the elements of both live (`new`) and hold so many bytes.
+        unsafe { copy_nests(from, to, 0, bytes) };
+        (source.position, self.position) = (bytes, bytes);
+        Some(bytes)
     }
 }
 
@@ -273,11 +286,10 @@ pub unsafe fn copy(
             Ok((row, _)) => return pack(from_type, from, from_count, 0, row, bytes),
             Err(target) => target,
         };
-        if let (Whole::Nest(source, source_offset), Whole::Nest(target, target_offset)) = (&source, &target)
-            && source.same_blocks(target)
-        {
-            let (from, to) = (from.wrapping_offset(*source_offset), to.wrapping_offset(*target_offset));
-            copy_nest((source, target), source.loops(), target.loops(), from, to);
+        if let (Whole::Nest(source, source_offset), Whole::Nest(target, target_offset)) = (&source, &target) {
+            let source = Placed { nest: source, first: from.cast_mut().wrapping_offset(*source_offset) };
+            let target = Placed { nest: target, first: to.wrapping_offset(*target_offset) };
+            copy_nests(source, target, 0, bytes);
             return bytes;
         }
         let mut bounce = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
@@ -291,40 +303,4 @@ pub unsafe fn copy(
         }
         bytes
     }
-}
-
-/// Copies between two nests with the same blocks and loop counts.
-///
-/// # Safety
-/// As [`copy`]; `from_loops` and `to_loops` are the innermost loops of the nests and have the same counts.
-unsafe fn copy_nest(nests: (&Nest, &Nest), from_loops: &[Loop], to_loops: &[Loop], from: *const u8, to: *mut u8) {
-    let once = Loop { count: 1, stride: 0 };
-    let (from_row, to_row, from_block, to_block) = match (from_loops, to_loops) {
-        ([from_outer, from_rest @ ..], [to_outer, to_rest @ ..]) if from_rest.len() > 1 => {
-            for index in 0..from_outer.count as isize {
-                let from = from.wrapping_offset(index.wrapping_mul(from_outer.stride));
-                let to = to.wrapping_offset(index.wrapping_mul(to_outer.stride));
-                // SAFETY: iteration `index` of both outer loops.
-                unsafe { copy_nest(nests, from_rest, to_rest, from, to) };
-            }
-            return;
-        }
-        ([from_row, from_block], [to_row, to_block]) => (*from_row, *to_row, *from_block, *to_block),
-        ([from_block], [to_block]) => (once, once, *from_block, *to_block),
-        _ => (once, once, once, once),
-    };
-    let grid = Grid {
-        to,
-        to_block: to_block.stride,
-        to_row: to_row.stride,
-        from,
-        from_block: from_block.stride,
-        from_row: from_row.stride,
-        blocks: from_block.count,
-        rows: from_row.count,
-        length: nests.0.block,
-        far: nests.0.is_far() || nests.1.is_far(),
-    };
-    // SAFETY: the blocks of the two innermost loops of both sides.
-    unsafe { (nests.0.kernel)(&grid) }
 }

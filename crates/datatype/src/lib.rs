@@ -2,8 +2,9 @@
 //!
 //! A pure library: no handles, no process-wide state, no system calls. A [`Datatype`] is made by a constructor, which
 //! composes a plan (nests of strided loops, lists) from its children's; [`source`], [`target`], [`pack`], [`unpack`]
-//! and [`copy`] move data by that plan, from any position and in pieces of any size.
+//! and [`copy`] move data by that plan, from any position and in pieces of any size; [`copy_across`] does between processes.
 
+mod across;
 mod arrays;
 pub mod basic;
 mod body;
@@ -22,6 +23,7 @@ pub mod reduce;
 mod signature;
 mod walk;
 
+pub use across::copy_across;
 pub use basic::Basic;
 pub use cursor::{Cursor, copy, pack, source, target, unpack};
 pub use datatype::{Datatype, Form};

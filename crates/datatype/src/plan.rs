@@ -135,12 +135,6 @@ impl Nest {
         self.touched > FAR_BYTES
     }
 
-    /// Whether both have blocks of the same length in loops with the same counts.
-    pub(crate) fn same_blocks(&self, other: &Nest) -> bool {
-        let counts = |nest: &Nest| nest.loops.map(|step| step.count);
-        self.block == other.block && self.depth == other.depth && counts(self) == counts(other)
-    }
-
     /// How many blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.loops().iter().map(|step| step.count).product()

@@ -209,18 +209,20 @@ fn vector(stride: i64, length: i64) -> Datatype {
 }
 
 #[test]
-fn cursors_take_from_a_layout_of_the_same_blocks() {
+fn cursors_take_from_each_other_where_both_are_nests() {
     let mut from: [i32; 24] = std::array::from_fn(|index| index as i32);
     let mut to = [-1i32; 24];
-    let (narrow, wide, pairs) = (vector(2, 1), vector(3, 1), vector(4, 2));
+    let (narrow, wide) = (vector(2, 1), vector(3, 1));
+    let int = Datatype::named(towpath_datatype::Basic::Int);
+    let list = Datatype::indexed_block(2, &[0, 3, 4], &int, towpath_datatype::Form::Small).expect("a valid list");
     // SAFETY: all vectors span at most 22 integers.
     let (mut source, mut target, mut other) = unsafe {
         let cursor = |kind: &Datatype, memory: &mut [i32]| Cursor::new(kind, memory.as_mut_ptr().cast(), 1);
-        (cursor(&narrow, &mut from), cursor(&wide, &mut to), cursor(&pairs, &mut to))
+        (cursor(&narrow, &mut from), cursor(&wide, &mut to), cursor(&list, &mut to))
     };
     // SAFETY: the memory of all cursors lives.
     unsafe {
-        assert_eq!(other.take(&mut source), None, "blocks of another length");
+        assert_eq!(other.take(&mut source), None, "a list");
         source.seek(4);
         assert_eq!(target.take(&mut source), None, "a source that has begun");
         source.seek(0);
