@@ -7,17 +7,17 @@
 
 use std::any::Any;
 
-/// Words of a [`Shape`].
-pub const SHAPE_WORDS: usize = 12;
+/// Words of a [`Strides`].
+pub const STRIDES_WORDS: usize = 12;
 
 /// How the bytes of a message lie between the lowest and the highest one, in words that mean something to who made them,
 /// in whatever process. All 0: in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape(pub [u64; SHAPE_WORDS]);
+pub struct Strides(pub [u64; STRIDES_WORDS]);
 
-impl Shape {
+impl Strides {
     /// In a row.
-    pub const ROW: Shape = Shape([0; SHAPE_WORDS]);
+    pub const ROW: Strides = Strides([0; STRIDES_WORDS]);
 }
 
 /// Where all bytes of a message are, for whoever sees that memory, be it at another address.
@@ -28,24 +28,24 @@ pub struct Layout {
     /// Bytes from there to behind the highest one.
     pub span: usize,
     /// How they lie in between.
-    pub shape: Shape,
+    pub strides: Strides,
 }
 
 impl Layout {
     /// `length` bytes in a row.
     pub fn row(pointer: *mut u8, length: usize) -> Layout {
-        Layout { lowest: pointer, span: length, shape: Shape::ROW }
+        Layout { lowest: pointer, span: length, strides: Strides::ROW }
     }
 }
 
-/// Copies bytes `position..position + length` of a message from where they are to where they go. Whoever knows shapes gives
+/// Copies bytes `position..position + length` of a message from where they are to where they go. Whoever knows strides gives
 /// it to a wire.
 ///
 /// # Safety
 /// Both layouts must hold that many bytes, in memory that can be read, and written; they must not overlap.
 ///
 /// # Panics
-/// When a shape leaves the span of its layout: then the memory it came through is damaged.
+/// When strides leave the span of its layout: then the memory it came through is damaged.
 pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, length: usize);
 
 /// What one call of a packer achieved.

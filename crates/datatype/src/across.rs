@@ -5,12 +5,12 @@
 //! block: both walk their loops, and as far as neither begins a new row a kernel moves what lies between. Other blocks go
 //! through a buffer that stays in the first-level cache.
 //!
-//! A nest travels to another process as the words of a [`Shape`]: from the lowest byte to the first block, the length of a
+//! A nest travels to another process as the words of a [`Strides`]: from the lowest byte to the first block, the length of a
 //! block, and count and stride of each loop, the outermost first.
 
 use std::mem::MaybeUninit;
 
-use towpath_base::transfer::{Layout, SHAPE_WORDS, Shape};
+use towpath_base::transfer::{Layout, STRIDES_WORDS, Strides};
 
 use crate::kernel::{Grid, GridKernel, grid_kernel};
 use crate::plan::{Loop, MAX_LOOPS, Nest};
@@ -33,13 +33,13 @@ impl Placed<'_> {
     /// Where it is, for another process.
     pub(crate) fn layout(self) -> Option<Layout> {
         let (below, span) = extent(self.nest)?;
-        let mut words = [0; SHAPE_WORDS];
+        let mut words = [0; STRIDES_WORDS];
         words[0] = below as u64;
         words[1] = self.nest.block as u64;
         for (pair, step) in words[2..].chunks_exact_mut(2).zip(self.nest.loops()) {
             pair.copy_from_slice(&[step.count as u64, step.stride as u64]);
         }
-        Some(Layout { lowest: self.first.wrapping_sub(below), span, shape: Shape(words) })
+        Some(Layout { lowest: self.first.wrapping_sub(below), span, strides: Strides(words) })
     }
 }
 
@@ -59,8 +59,8 @@ fn extent(nest: &Nest) -> Option<(usize, usize)> {
 /// # Panics
 /// When it leaves its span.
 fn decoded(layout: &Layout) -> (Nest, usize) {
-    let words = &layout.shape.0;
-    if layout.shape == Shape::ROW {
+    let words = &layout.strides.0;
+    if layout.strides == Strides::ROW {
         return (Nest::dense(layout.span), 0);
     }
     let mut nest = Some(Nest::dense(words[1] as usize));
@@ -69,7 +69,9 @@ fn decoded(layout: &Layout) -> (Nest, usize) {
     }
     let found = nest.and_then(|nest| Some((nest, extent(&nest)?)));
     match found {
-        Some((nest, (below, span))) if nest.block > 0 && below as u64 == words[0] && span == layout.span => (nest, below),
+        Some((nest, (below, span))) if nest.block > 0 && below as u64 == words[0] && span == layout.span => {
+            (nest, below)
+        }
         _ => panic!("a layout from another process leaves its bounds: the segment is damaged"),
     }
 }

@@ -133,7 +133,7 @@ fn a_layout_that_leaves_its_bounds_is_refused() {
     let mut row = [0; 1600];
     for (word, value) in [(0, 8), (1, 0), (1, 400), (2, 1 << 40), (3, u64::MAX)] {
         let mut bad = good;
-        bad.shape.0[word] = value;
+        bad.strides.0[word] = value;
         let to = Layout::row(row.as_mut_ptr(), row.len());
         // SAFETY: the layout is refused before anything is read.
         let copied = std::panic::catch_unwind(|| unsafe { copy_across(&bad, &to, 0, 1600) });

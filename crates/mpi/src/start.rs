@@ -16,7 +16,8 @@ use crate::world::failed_start;
 pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<Lane> {
     let waiter = Waiter::new(local_ranks, segment.head(), segment.own_control());
     let waiting = Waiting::new(waiter, segment.clone());
-    let wires = Wires::chosen(segment.clone()).map_err(failed_start)?;
+    let mut wires = Wires::chosen(segment.clone()).map_err(failed_start)?;
+    wires.set_across(towpath_datatype::copy_across);
     let engine = Engine::new(wires, Limits::from_settings(), local_ranks);
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

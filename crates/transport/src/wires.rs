@@ -1,7 +1,7 @@
 //! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{CopyAcross, Source, Target};
 
 use crate::error::Error;
 use crate::loopback::Loopback;
@@ -66,6 +66,11 @@ impl Wires {
             Some(settings) => Wires::strict(segment, &settings),
             None => Ok(Wires::single_host(segment)),
         }
+    }
+
+    /// What copies from strides to strides; see [`Shm::set_across`].
+    pub fn set_across(&mut self, across: CopyAcross) {
+        self.shm.set_across(across);
     }
 
     /// The wire of the strict mode, where it is in use.

@@ -44,9 +44,10 @@ pub const BOARD_AREA: usize = 64 << 20;
 
 /// Messages of a rank at one time that its receivers may copy too.
 pub const SHARES: usize = 63;
-const SHARES_IN_PAGE: usize = 21;
-/// Bytes of the lines of such a message: the sender's, the receiver's, and the claims of both.
-pub const SHARE_BYTES: usize = 3 * LINE;
+const SHARES_IN_PAGE: usize = 9;
+/// Bytes of the lines of such a message: the sender's, the receiver's, the claims of both, and two for the strides of
+/// each side's bytes.
+pub const SHARE_BYTES: usize = 7 * LINE;
 /// Address space for the heaps of all ranks together, and for one of them at most.
 const HEAPS: usize = 64 << 30;
 const HEAP_AT_MOST: usize = 4 << 30;

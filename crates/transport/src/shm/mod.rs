@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicU64, MappedWords};
-use towpath_base::transfer::{Source, Target};
+use towpath_base::transfer::{CopyAcross, Source, Target};
 
 use crate::{RegionKey, Sink};
 use arena::Arena;
@@ -165,6 +165,12 @@ impl Shm {
             finished: Vec::new(),
             dead: VecDeque::new(),
         }
+    }
+
+    /// What copies from strides to strides: without it, messages that do not lie in a row are packed on their way.
+    pub fn set_across(&mut self, across: CopyAcross) {
+        self.pushes.set_across(across);
+        self.pulls.set_across(across);
     }
 
     /// The segment below.

@@ -8,13 +8,13 @@
 use std::collections::VecDeque;
 
 use towpath_base::sync::MappedLongWords;
-use towpath_base::transfer::{Step, Target};
+use towpath_base::transfer::{CopyAcross, Layout, Step, Strides, Target};
 
 use super::claims::Claims;
 use super::layout::{IN_WINDOWS, OUT_WINDOWS};
 use super::push::{Advance, UNITS_OF_A_STEP, Whereabouts};
 use super::segment::Segment;
-use super::share::{Lines, direct_unit};
+use super::share::{InHeap, Lines, copy_unit, direct_unit};
 use super::theft::{Readers, Theft};
 use super::window::{Shape, Window, WindowId, drained_count};
 use crate::routine::Routines;
@@ -65,35 +65,22 @@ impl Draining {
 
 /// A message out of a heap, which this side copies, and the sender too where it can reach the target.
 struct Direct {
-    source: *const u8,
+    from: Layout,
     target: Target,
     wanted: usize,
     claims: Claims<MappedLongWords>,
     /// A unit that is claimed and that the target did not take yet.
     unit: Option<u32>,
-    /// The target may be filled in any order.
-    any_order: Option<*mut u8>,
+    /// Where the bytes go, if they may come in any order.
+    to: Option<Layout>,
 }
 
 impl Direct {
-    fn step(&mut self) -> Advance {
+    fn step(&mut self, across: Option<CopyAcross>) -> Advance {
         let mut advance = Advance::Nothing;
         for _ in 0..UNITS_OF_A_STEP {
             let Some(number) = self.unit.take().or_else(|| self.claims.claim()) else { break };
-            let size = direct_unit(self.wanted);
-            let at = number as usize * size;
-            let length = size.min(self.wanted - at);
-            // SAFETY: the unit is claimed and lies inside both rows; both sides keep them until all is copied.
-            let step = unsafe {
-                match self.any_order {
-                    Some(target) => {
-                        std::ptr::copy_nonoverlapping(self.source.add(at), target.add(at), length);
-                        Step::Done(length)
-                    }
-                    None => self.target.drain(self.source.add(at), length),
-                }
-            };
-            if step == Step::Pending {
+            if self.copy(number, across) == Step::Pending {
                 self.unit = Some(number);
                 return advance;
             }
@@ -101,6 +88,21 @@ impl Direct {
             advance = Advance::Some;
         }
         if self.unit.is_none() && self.claims.is_complete() { Advance::Done } else { advance }
+    }
+
+    fn copy(&mut self, unit: u32, across: Option<CopyAcross>) -> Step {
+        let size = direct_unit(self.wanted);
+        let at = unit as usize * size;
+        let length = size.min(self.wanted - at);
+        // SAFETY: the unit is claimed and lies inside both; both sides keep them until all is copied. Where there is no
+        // layout to copy to, the source is a row.
+        unsafe {
+            match &self.to {
+                Some(to) => copy_unit(&self.from, to, unit, self.wanted, across),
+                None => return self.target.drain(self.from.lowest.add(at), length),
+            }
+        }
+        Step::Done(length)
     }
 }
 
@@ -179,6 +181,8 @@ pub(crate) struct Pulls {
     running: Vec<Pull>,
     routines: Routines,
     readers: Readers,
+    /// Copies from strides to strides; without it, only rows are copied without a window.
+    across: Option<CopyAcross>,
 }
 
 impl Pulls {
@@ -191,7 +195,13 @@ impl Pulls {
             running: Vec::new(),
             routines: Routines::new(),
             readers: Readers::default(),
+            across: None,
         }
+    }
+
+    /// What copies from strides to strides.
+    pub(crate) fn set_across(&mut self, across: CopyAcross) {
+        self.across = Some(across);
     }
 
     /// The routines that copy out of the segment.
@@ -243,23 +253,23 @@ impl Pulls {
         true
     }
 
-    /// Begins to copy a message out of a heap; gives the target back where the heaps are not mapped.
+    /// Begins to copy a message out of a heap; gives the target back where the heaps are not mapped, or one side's
+    /// bytes lie in a way that cannot be followed.
     fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<Direct, Target> {
         let wanted = target.length();
-        let any_order = match &target {
-            Target::Bytes { pointer, .. } => Some(*pointer),
-            Target::Unpacker { .. } => None,
-        };
-        let heap = any_order.and_then(|pointer| segment.in_heaps(pointer, wanted));
+        let to = target.layout().filter(|to| to.strides == Strides::ROW || self.across.is_some());
+        let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
         let lines = Lines::new(segment, from, index);
         // Whose number is smaller takes the front, so that buffers that go to and fro keep their halves near one core.
         let front = heap.is_none() || self.own < from;
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
-        let Some(source) = place.heap.and_then(|offset| segment.heap_address(offset)) else { return Err(target) };
+        let source = place.heap.and_then(|heap| heap.layout(segment, wanted));
+        let followed = |source: &Layout| source.strides == Strides::ROW || (self.across.is_some() && to.is_some());
+        let Some(source) = source.filter(followed) else { return Err(target) };
         lines.set_target(heap, wanted);
         claims.join();
-        Ok(Direct { source, target, wanted, claims, unit: None, any_order })
+        Ok(Direct { from: source, target, wanted, claims, unit: None, to })
     }
 
     /// Starts the next waiting pull if one of our windows is free.
@@ -297,7 +307,7 @@ impl Pulls {
         let (from, token) = (pull.from, pull.token);
         let advance = match &mut pull.work {
             Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
-            Work::Direct(direct) => direct.step(),
+            Work::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {
             self.end(index);

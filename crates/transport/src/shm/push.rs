@@ -6,12 +6,12 @@
 //! and the sender helps where it can reach the target.
 
 use towpath_base::sync::MappedLongWords;
-use towpath_base::transfer::{Source, Step};
+use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
 
 use super::claims::{Claims, MOST_UNITS};
 use super::layout::OUT_WINDOWS;
 use super::segment::Segment;
-use super::share::{DIRECT_AT_LEAST, Lines, Place, SHARED_AT_LEAST, Shares, direct_unit};
+use super::share::{DIRECT_AT_LEAST, InHeap, Lines, Place, SHARED_AT_LEAST, Shares, copy_unit, direct_unit};
 use super::window::{Shape, Window, WindowId, resting_count};
 use crate::RegionKey;
 use crate::ahead;
@@ -144,32 +144,31 @@ impl Filling {
 
 /// A message out of a heap: its receiver copies it, and so does this side where the receiver's memory is in a heap too.
 struct Direct {
-    source: *const u8,
-    length: usize,
+    /// For a receiver that cannot reach the heap.
+    source: Source,
+    from: Layout,
     lines: Lines,
     index: u32,
     claims: Claims<MappedLongWords>,
     joined: bool,
     /// Where it goes, and how many bytes are wanted; `None` where only the receiver can write.
-    target: Option<(*mut u8, usize)>,
+    target: Option<(Layout, usize)>,
 }
 
 /// Units that one step copies at most, so that other messages move too.
 pub(super) const UNITS_OF_A_STEP: u32 = 8;
 
 impl Direct {
-    fn step(&mut self, segment: &Segment) -> Advance {
-        if !self.joined && !self.join(segment) {
+    fn step(&mut self, segment: &Segment, across: Option<CopyAcross>) -> Advance {
+        if !self.joined && !self.join(segment, across.is_some()) {
             return Advance::Nothing;
         }
         let mut advance = Advance::Nothing;
-        if let Some((target, wanted)) = self.target {
-            let unit = direct_unit(wanted);
+        if let Some((target, wanted)) = &self.target {
             for _ in 0..UNITS_OF_A_STEP {
                 let Some(number) = self.claims.claim() else { break };
-                let at = number as usize * unit;
-                // SAFETY: the unit is claimed and lies inside both rows; both sides keep them until all is copied.
-                unsafe { std::ptr::copy_nonoverlapping(self.source.add(at), target.add(at), unit.min(wanted - at)) };
+                // SAFETY: the unit is claimed; both sides keep source and target until all is copied.
+                unsafe { copy_unit(&self.from, target, number, *wanted, across) };
                 self.claims.finish();
                 advance = Advance::Some;
             }
@@ -177,14 +176,17 @@ impl Direct {
         if self.claims.is_complete() { advance.end() } else { advance }
     }
 
-    /// Learns where the bytes go, once the receiver has begun.
+    /// Learns where the bytes go, once the receiver has begun; strides are followed where they can be.
     #[cold]
-    fn join(&mut self, segment: &Segment) -> bool {
+    fn join(&mut self, segment: &Segment, follows: bool) -> bool {
         self.joined = self.claims.is_joined();
         if self.joined {
             let (heap, wanted) = self.lines.target();
-            assert!(wanted <= self.length, "a receiver wants more of a message than there is: the segment is damaged");
-            self.target = heap.and_then(|offset| segment.heap_address(offset)).map(|target| (target, wanted));
+            let length = self.source.length();
+            assert!(wanted <= length, "a receiver wants more of a message than there is: the segment is damaged");
+            let target = heap.and_then(|heap| heap.layout(segment, wanted));
+            let target = target.filter(|target| target.strides == Strides::ROW || follows);
+            self.target = target.map(|target| (target, wanted));
             self.claims.set_units(wanted.div_ceil(direct_unit(wanted)) as u32);
             if heap.is_none() {
                 self.claims.leave_all();
@@ -211,10 +213,10 @@ struct Push {
 }
 
 impl Push {
-    fn step(&mut self, segment: &Segment) -> Advance {
+    fn step(&mut self, segment: &Segment, across: Option<CopyAcross>) -> Advance {
         match &mut self.work {
             Work::Filling(filling) => filling.step(segment),
-            Work::Direct(direct) => direct.step(segment),
+            Work::Direct(direct) => direct.step(segment, across),
         }
     }
 
@@ -240,6 +242,8 @@ pub(crate) struct Pushes {
     /// Bytes of each own window whose pages are provided.
     provided: [usize; OUT_WINDOWS],
     shares: Shares,
+    /// Copies from strides to strides; without it, only rows are copied without a window.
+    across: Option<CopyAcross>,
 }
 
 impl Pushes {
@@ -251,7 +255,13 @@ impl Pushes {
             running: Vec::new(),
             held: [false; OUT_WINDOWS],
             provided: [0; OUT_WINDOWS],
+            across: None,
         }
+    }
+
+    /// What copies from strides to strides.
+    pub(crate) fn set_across(&mut self, across: CopyAcross) {
+        self.across = Some(across);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -267,9 +277,10 @@ impl Pushes {
     /// Makes a region available.
     pub(crate) fn publish(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> RegionKey {
         let length = source.length();
-        if let Some(key) = self.publish_direct(segment, to, token, &source) {
-            return key;
-        }
+        let source = match self.publish_direct(segment, to, token, source) {
+            Ok(key) => return key,
+            Err(source) => source,
+        };
         let window = if length > 0 { self.take_window(segment, length) } else { None };
         let mut place = Whereabouts {
             length: length as u64,
@@ -288,21 +299,27 @@ impl Pushes {
         RegionKey([name, place.encode()])
     }
 
-    /// Makes a region available that lies in a heap; `None` where another way is better.
-    fn publish_direct(&mut self, segment: &Segment, to: u32, token: u64, source: &Source) -> Option<RegionKey> {
-        let &Source::Bytes { pointer, length } = source else { return None };
-        if length < DIRECT_AT_LEAST {
-            return None;
-        }
-        let heap = Some(segment.in_heaps(pointer, length)?);
-        let place = Place { address: pointer as u64, heap };
-        let (index, claims) = self.shares.open(segment, self.own < to, place)?;
+    /// Makes a region available that lies in a heap; gives it back where another way is better.
+    fn publish_direct(&mut self, segment: &Segment, to: u32, token: u64, source: Source) -> Result<RegionKey, Source> {
+        let length = source.length();
+        let Some((from, heap)) = self.reachable(segment, &source) else { return Err(source) };
+        let place = Place { address: from.lowest as u64, heap: Some(heap) };
+        let Some((index, claims)) = self.shares.open(segment, self.own < to, place) else { return Err(source) };
         let lines = Lines::new(segment, self.own, index);
         let name = self.regions.publish(Published { to, token, source: NOTHING });
-        let direct = Direct { source: pointer, length, lines, index, claims, joined: false, target: None };
+        let direct = Direct { source, from, lines, index, claims, joined: false, target: None };
         self.running.push(Push { to, region: Some((name, token)), work: Work::Direct(direct) });
         let place = Whereabouts { length: length as u64, window: None, share: Some(index) };
-        Some(RegionKey([name, place.encode()]))
+        Ok(RegionKey([name, place.encode()]))
+    }
+
+    /// Where a message is that is worth a copy without a window, and that its receiver can reach.
+    fn reachable(&self, segment: &Segment, source: &Source) -> Option<(Layout, InHeap)> {
+        if source.length() < DIRECT_AT_LEAST {
+            return None;
+        }
+        let from = source.layout().filter(|from| from.strides == Strides::ROW || self.across.is_some())?;
+        Some((from, InHeap::of(segment, &from)?))
     }
 
     /// Lines through which the receiver may take chunks of a message that goes through a window.
@@ -376,18 +393,17 @@ impl Pushes {
 
     /// The source of a message in a heap that its receiver cannot reach.
     fn leave_heap(&mut self, name: u64) -> Option<Source> {
-        let index = self.running.iter().position(|push| push.is_named(name))?;
-        let Work::Direct(direct) = &self.running[index].work else { return None };
-        let source = Source::Bytes { pointer: direct.source, length: direct.length };
+        let is_it = |push: &Push| push.is_named(name) && matches!(push.work, Work::Direct(_));
+        let index = self.running.iter().position(is_it)?;
+        let Work::Direct(direct) = self.running.swap_remove(index).work else { return None };
         self.shares.close(direct.index);
-        self.running.swap_remove(index);
-        Some(source)
+        Some(direct.source)
     }
 
     /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far, and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
-        let (to, advance) = (push.to, push.step(segment));
+        let (to, advance) = (push.to, push.step(segment, self.across));
         let token = if advance.is_end() { self.end(index) } else { None };
         (to, advance, token)
     }
