@@ -201,7 +201,7 @@ unsafe impl Send for Direct {}
 
 enum Work {
     Filling(Filling),
-    Direct(Direct),
+    Direct(Box<Direct>),
 }
 
 /// A published region that has begun its way.
@@ -308,7 +308,7 @@ impl Pushes {
         let lines = Lines::new(segment, self.own, index);
         let name = self.regions.publish(Published { to, token, source: NOTHING });
         let direct = Direct { source, from, lines, index, claims, joined: false, target: None };
-        self.running.push(Push { to, region: Some((name, token)), work: Work::Direct(direct) });
+        self.running.push(Push { to, region: Some((name, token)), work: Work::Direct(Box::new(direct)) });
         let place = Whereabouts { length: length as u64, window: None, share: Some(index) };
         Ok(RegionKey([name, place.encode()]))
     }
