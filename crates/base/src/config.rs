@@ -139,6 +139,24 @@ pub const SETTINGS: &[Setting] = &[
         default: "",
         meaning: "a machine to place ranks on instead of this one: a description (package 2; core 8) or a file with one",
     },
+    Setting {
+        name: "TOWPATH_PMI",
+        kind: Kind::Text,
+        default: "",
+        meaning: "1 or 2: the version of PMI to speak to a launcher that sets PMI_FD; else 2 where Slurm says pmi2, 1 elsewhere",
+    },
+    Setting {
+        name: "TOWPATH_PMIX",
+        kind: Kind::Text,
+        default: "",
+        meaning: "the PMIx library to meet a PMIx launcher with; else the launcher's own is looked for",
+    },
+    Setting {
+        name: "TOWPATH_LAUNCHER_SECONDS",
+        kind: Kind::Between(1, 86_400),
+        default: "60",
+        meaning: "how long a launcher is waited for that has never answered, in seconds",
+    },
 ];
 
 /// Variables with the same beginning that are no settings of the library, and what they are.

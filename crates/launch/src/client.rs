@@ -1,19 +1,22 @@
 //! What the library asks of its launcher, through one trait, [`Launcher`], whoever the launcher is.
 //!
-//! [`connect`] finds out who started this process: Towpath's own `mpiexec`, a PMI-1 server, or nobody. When the
+//! [`connect`] finds out who started this process: Towpath's own `mpiexec`, a PMI or PMIx server, or nobody. When the
 //! environment shows a launcher of several processes but no server answers, it is an error: a job must never run as
 //! N times "rank 0 of 1". Operations of dynamic processes are named from the first day and answer
 //! [`Error::Unsupported`] until they are built.
 
 mod guard;
 mod handover;
-mod own;
+pub(crate) mod own;
 mod pmi;
+mod pmix;
 mod singleton;
+pub(crate) mod store;
 
 use std::os::fd::OwnedFd;
 
 use crate::error::Error;
+use crate::key::JobKey;
 use crate::ticket::Ticket;
 
 pub use handover::{Reached, Trial, try_handover};
@@ -29,7 +32,7 @@ pub struct Job {
     pub appnum: Option<i32>,
     /// How many processes could run (MPI_UNIVERSE_SIZE), where the launcher says it.
     pub universe_size: Option<i32>,
-    /// Random number of the job, the same in all its processes of one host, different in every other job.
+    /// Random number of the job, the same in all its processes, different in every other job. No secret.
     pub nonce: u64,
     /// Place of this process among the ranks of its host.
     pub local_rank: u32,
@@ -91,8 +94,14 @@ pub trait Launcher: Send {
     /// [`Error::Segment`] when the file cannot be made or duplicated.
     fn segment(&mut self) -> Result<OwnedFd, Error>;
 
-    /// Publishes a value under a key; others see it after the next [`Launcher::fence`]. Keys: 1 to 56
-    /// printable signs without blanks and `=`; values of any length.
+    /// The secret of the job, the same in all its processes on all hosts: what they prove to each other.
+    ///
+    /// # Errors
+    /// When the launcher is gone.
+    fn key(&mut self) -> Result<JobKey, Error>;
+
+    /// Publishes a value under a key; processes on all hosts see it after the next [`Launcher::fence`]. Keys: 1 to 56
+    /// printable signs without blanks, `=` and `;`, put once in a job; values of any length.
     ///
     /// # Errors
     /// When the launcher refuses or is gone.
@@ -103,6 +112,14 @@ pub trait Launcher: Send {
     /// # Errors
     /// When the launcher is gone.
     fn get(&mut self, key: &str) -> Result<Option<String>, Error>;
+
+    /// As [`Launcher::get`] for a value that this rank has put, which some launchers find much sooner.
+    ///
+    /// # Errors
+    /// When the launcher is gone.
+    fn get_from(&mut self, _rank: u32, key: &str) -> Result<Option<String>, Error> {
+        self.get(key)
+    }
 
     /// Waits until all processes of the job have called it; what was put before is visible afterwards.
     ///
@@ -178,7 +195,7 @@ pub trait Launcher: Send {
 }
 
 /// Finds the launcher of this process and learns the facts of the job. Called once, by MPI_Init; collective over the
-/// processes of the job under a PMI-1 server.
+/// processes of the job under a launcher that is not ours.
 ///
 /// # Errors
 /// One sentence when the environment shows a launcher that does not answer, or the answer is of no use.
@@ -186,6 +203,12 @@ pub fn connect() -> Result<Box<dyn Launcher>, Error> {
     Ok(match Found::in_environment()? {
         Found::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
         Found::Pmi(server) => Box::new(pmi::PmiLauncher::connect(&server)?),
+        Found::Pmix(server) => match pmix::PmixLauncher::connect(&server) {
+            Ok(launcher) => Box::new(launcher),
+            // One process has nobody to find.
+            Err(Error::NoServer(_)) if server.size == Some(1) => Box::new(singleton::Singleton::new()),
+            Err(error) => return Err(error),
+        },
         Found::Nobody => Box::new(singleton::Singleton::new()),
     })
 }
@@ -194,6 +217,7 @@ pub fn connect() -> Result<Box<dyn Launcher>, Error> {
 enum Found {
     Own(Ticket),
     Pmi(pmi::Server),
+    Pmix(pmix::Server),
     Nobody,
 }
 
@@ -206,6 +230,9 @@ impl Found {
         if let Some(server) = pmi::Server::from_environment()? {
             return Ok(Found::Pmi(server));
         }
+        if let Some(server) = pmix::Server::from_environment()? {
+            return Ok(Found::Pmix(server));
+        }
         guard::no_other_launcher()?;
         Ok(Found::Nobody)
     }
@@ -214,13 +241,16 @@ impl Found {
 /// How ranks of Towpath's own mpiexec come by the segment, in words.
 pub const BY_OWN_MPIEXEC: &str = "inherited from mpiexec";
 
+/// How ranks of any other launcher come by the segment, in words.
+const FROM_FIRST_RANK: &str = "from the first rank";
+
 /// What a process sees of its launcher before it speaks to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Who it is, in words.
     pub launcher: String,
-    /// Rank of this process and number of ranks; `None` when nobody has launched it.
-    pub place: Option<(u32, u32)>,
+    /// Rank of this process and number of ranks, where the environment says it; `None` when nobody has launched it.
+    pub place: Option<(u32, Option<u32>)>,
     /// How its ranks come to share the segment, in words.
     pub handover: &'static str,
 }
@@ -231,14 +261,24 @@ pub struct Seen {
 /// The sentence with which [`connect`] would refuse.
 pub fn seen() -> Result<Seen, Error> {
     Ok(match Found::in_environment()? {
-        Found::Own(ticket) => {
-            Seen { launcher: own::NAME.to_owned(), place: Some((ticket.rank, ticket.size)), handover: BY_OWN_MPIEXEC }
-        }
+        Found::Own(ticket) => Seen {
+            launcher: own::NAME.to_owned(),
+            place: Some((ticket.rank, Some(ticket.size))),
+            handover: BY_OWN_MPIEXEC,
+        },
         Found::Pmi(server) => {
-            Seen { launcher: server.name, place: Some((server.rank, server.size)), handover: "from the first rank" }
+            Seen { launcher: server.name, place: Some((server.rank, Some(server.size))), handover: FROM_FIRST_RANK }
+        }
+        Found::Pmix(server) => {
+            Seen { launcher: server.name, place: Some((server.rank, server.size)), handover: FROM_FIRST_RANK }
         }
         Found::Nobody => Seen { launcher: "nobody".to_owned(), place: None, handover: "private" },
     })
+}
+
+/// How long a launcher that has never answered is waited for.
+fn patience() -> std::time::Duration {
+    std::time::Duration::from_secs(towpath_base::config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60))
 }
 
 /// A close-on-exec duplicate of the segment's descriptor.

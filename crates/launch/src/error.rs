@@ -54,14 +54,4 @@ pub enum Error {
         /// Why, and what to do.
         detail: String,
     },
-    /// The job spans hosts, and this version has no wire between them.
-    #[error(
-        "{launcher} placed this job on {hosts} hosts; this version of Towpath runs on one host only. Start all ranks on one host."
-    )]
-    SeveralHosts {
-        /// Who started the process.
-        launcher: String,
-        /// How many hosts.
-        hosts: usize,
-    },
 }

@@ -85,6 +85,9 @@ mod tests {
         assert_eq!(parse_mapping("(vector,(0,2,2))", 4), Some(vec![0, 0, 1, 1]));
         assert_eq!(parse_mapping("(vector,(0,2,1))", 4), Some(vec![0, 1, 0, 1]));
         assert_eq!(parse_mapping("(vector, (5,1,1), (3,1,2))", 3), Some(vec![0, 1, 1]));
+        // Slurm: 3 + 1 ranks in blocks, and dealt out in turn.
+        assert_eq!(parse_mapping("(vector,(0,1,3),(1,1,1))", 4), Some(vec![0, 0, 0, 1]));
+        assert_eq!(parse_mapping("(vector,(0,2,1),(0,1,1),(0,1,1))", 4), Some(vec![0, 1, 0, 0]));
     }
 
     #[test]
@@ -101,6 +104,13 @@ mod tests {
         fn a_written_mapping_is_read_back(hosts in proptest::collection::vec(0u32..4, 1..40)) {
             let numbered = number_by_appearance(&hosts);
             prop_assert_eq!(parse_mapping(&write_mapping(&hosts), hosts.len()), Some(numbered));
+        }
+
+        #[test]
+        fn ranks_dealt_out_in_turn_come_back_to_their_hosts(hosts in 1usize..9, each in 1usize..5, size in 1usize..60) {
+            let places = parse_mapping(&format!("(vector,(0,{hosts},{each}))"), size).unwrap();
+            let expected: Vec<u32> = (0..size).map(|rank| (rank / each % hosts) as u32).collect();
+            prop_assert_eq!(places, expected);
         }
 
         #[test]

@@ -61,6 +61,7 @@ fn run(request: Request) -> Result<i32, Refusal> {
     descendants::adopt_orphans();
 
     let plan = Plan::make(&request, mask)?;
+    let key = crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
     let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
     let size = plan.starts.len();
@@ -72,7 +73,7 @@ fn run(request: Request) -> Result<i32, Refusal> {
     let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
         .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
     let job = job::Job::new(job::Parts {
-        server: server::Server::new(plan.nonce, &plan.appnums),
+        server: server::Server::new(plan.nonce, &key, &plan.appnums, &vec![0; size]),
         ends: plan.ends,
         view,
         commands,

@@ -3,7 +3,11 @@
 //! Facts from the exchanges seen on the wire of MPICH's Hydra, Intel's Hydra and gforker: the order of keys differs, a
 //! text (`msg=key not found`) may hold blanks, answers may carry keys nobody asked for. So the parser keeps pairs in a
 //! list, adds a word without `=` to the value before it, and never fails on anything but an endless line.
+//!
+//! PMI-2 carries the same messages in records: [`records`].
 #![forbid(unsafe_code)]
+
+pub mod records;
 
 /// Longest line that is accepted in bytes; the longest that any known server sends is 4096 plus a few keys.
 pub const LONGEST_LINE: usize = 64 * 1024;

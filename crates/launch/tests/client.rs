@@ -3,6 +3,7 @@
 mod common;
 
 use common::{finish, job_facts, run, shell};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 /// A rank that does not see the ticket uses PMI-1.
@@ -16,13 +17,26 @@ fn alone(variables: &[(&str, &str)]) -> common::Run {
     for name in ["TOWPATH_JOB", "PMI_FD", "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"] {
         command.env_remove(name);
     }
-    finish(
-        {
-            command.envs(variables.iter().copied());
-            command
-        },
-        "",
-    )
+    command.envs(variables.iter().copied());
+    finish(command, "")
+}
+
+/// A process whose PMI_FD leads to a server that has ended, or never answers.
+fn with_dead_server(dialect: &str, ended: bool) -> common::Run {
+    let (server, rank) = std::os::unix::net::UnixStream::pair().unwrap();
+    let rank = OwnedFd::from(rank);
+    rustix::io::fcntl_setfd(&rank, rustix::io::FdFlags::empty()).unwrap();
+    let server = (!ended).then_some(server);
+    let number = rank.as_raw_fd().to_string();
+    let run = alone(&[
+        ("PMI_FD", &number),
+        ("PMI_RANK", "1"),
+        ("PMI_SIZE", "2"),
+        ("TOWPATH_PMI", dialect),
+        ("TOWPATH_LAUNCHER_SECONDS", "1"),
+    ]);
+    drop((server, rank));
+    run
 }
 
 #[test]
@@ -32,7 +46,7 @@ fn ranks_exchange_values_and_share_memory() {
         let lines = run.sorted();
         assert_eq!(lines.iter().filter(|line| **line == "exchanged").count() * 2, lines.len(), "{run:?}");
     }
-    assert!(over_pmi(2, "").output.contains("PMI-1 launcher"));
+    assert!(over_pmi(2, "").output.contains("PMI launcher"));
 }
 
 /// Needs the right to make namespaces; without it there is nothing to test.
@@ -120,5 +134,44 @@ fn never_n_times_rank_0_of_1() {
         let run = alone(variables);
         assert_eq!((run.code, run.output.as_str()), (9, ""), "{variables:?} {run:?}");
         assert_eq!(run.errors.lines().count(), 1, "{run:?}");
+    }
+}
+
+/// Where the PMIx library is installed; without one the sentence is another.
+#[test]
+fn a_dead_pmix_server_costs_one_sentence() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let variables = |name: &str, port: u16| -> Vec<(String, String)> {
+        let uri = format!("pmix-server.1;tcp4://127.0.0.1:{port}");
+        let uris =
+            ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"];
+        let uris = uris.iter().map(|name| ((*name).to_owned(), uri.clone()));
+        uris.chain(
+            [("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), (name, "2"), ("TOWPATH_LAUNCHER_SECONDS", "2")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        )
+        .collect()
+    };
+    // One that never answers, and one that nobody listens at.
+    for (variable, port) in [("OMPI_COMM_WORLD_SIZE", address.port()), ("SLURM_STEP_NUM_TASKS", 1)] {
+        let variables = variables(variable, port);
+        let variables: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let run = alone(&variables);
+        assert_eq!((run.code, run.output.as_str()), (9, ""), "{run:?}");
+        assert!(run.errors.contains("This process was started by"), "{run:?}");
+    }
+    let alone = alone(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]);
+    assert!(alone.output.starts_with("rank 0 of 1"), "{alone:?}");
+}
+
+#[test]
+fn a_dead_server_costs_one_sentence() {
+    for (dialect, ended, part) in
+        [("1", true, "broke"), ("2", true, "broke"), ("1", false, "not answered"), ("2", false, "not answered")]
+    {
+        let run = with_dead_server(dialect, ended);
+        assert_eq!((run.code, run.output.as_str()), (9, ""), "{run:?}");
+        assert!(run.errors.lines().count() == 1 && run.errors.contains(part), "{run:?}");
     }
 }

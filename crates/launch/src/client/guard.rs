@@ -28,22 +28,15 @@ fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String>
     // `srun` sets the size of the step; inside `salloc` or `sbatch` alone it is not set, and a process is alone.
     if let Some(tasks) = number("SLURM_STEP_NUM_TASKS").filter(|&tasks| tasks > 1) {
         return Some(format!(
-            "srun started {tasks} processes of this program, but offers them no PMI-1 connection; \
-             use `srun --mpi=pmi2`, or start the program with Towpath's mpiexec."
+            "srun started {tasks} processes of this program, but offers them neither PMI nor PMIx; use \
+             `srun --mpi=pmi2` or `srun --mpi=pmix`, or start the program with Towpath's mpiexec."
         ));
     }
     if let Some(ranks) = number("OMPI_COMM_WORLD_SIZE").filter(|&ranks| ranks > 1) {
         return Some(format!(
-            "Open MPI's launcher (mpirun, prterun) started {ranks} processes of this program; Towpath cannot speak to \
-             it yet: start the program with Towpath's mpiexec."
+            "Open MPI's launcher (mpirun, prterun) started {ranks} processes of this program, but its PMIx variables are \
+             missing; do not remove them, or start the program with Towpath's mpiexec."
         ));
-    }
-    if variable("PMIX_NAMESPACE").is_some() && number("OMPI_COMM_WORLD_SIZE") != Some(1) && !single_step(&number) {
-        return Some(
-            "A PMIx launcher (prterun, or srun --mpi=pmix) started this process; Towpath cannot speak to it yet: \
-             start the program with Towpath's mpiexec."
-                .to_owned(),
-        );
     }
     if let Some(ranks) = number("PMI_SIZE").filter(|&ranks| ranks > 1) {
         return Some(format!(
@@ -53,11 +46,6 @@ fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String>
         ));
     }
     None
-}
-
-/// PMIx without the number of processes is refused, unless Slurm says that the step has one.
-fn single_step(number: &dyn Fn(&str) -> Option<u64>) -> bool {
-    number("SLURM_STEP_NUM_TASKS") == Some(1)
 }
 
 #[cfg(test)]
@@ -73,7 +61,6 @@ mod tests {
         for (variables, name) in [
             (&[("OMPI_COMM_WORLD_SIZE", "4")][..], "Open MPI"),
             (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], "srun"),
-            (&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0")], "PMIx"),
             (&[("PMI_SIZE", "3")], "PMI_SIZE"),
             (&[("PMI_PORT", "host:99")], "PMI port"),
         ] {
@@ -85,9 +72,9 @@ mod tests {
     fn one_process_runs_alone() {
         for variables in [
             &[][..],
-            &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_NAMESPACE", "x")],
+            &[("OMPI_COMM_WORLD_SIZE", "1")],
             &[("SLURM_NTASKS", "8"), ("SLURM_JOB_ID", "5")],
-            &[("SLURM_STEP_NUM_TASKS", "1"), ("PMIX_NAMESPACE", "x")],
+            &[("SLURM_STEP_NUM_TASKS", "1")],
             &[("PMI_SIZE", "1")],
         ] {
             assert_eq!(sentence(variables), None, "{variables:?}");

@@ -1,5 +1,6 @@
-//! How the ranks of one host come to share a segment under a PMI-1 server: the first of them makes it and publishes
-//! where it lies; the others open it.
+//! How ranks come to share what a launcher that is not ours does not give them: one number and one secret for the whole
+//! job, made by rank 0, and a segment for each host, made by its first rank, which publishes where it lies; the others
+//! open it.
 //!
 //! Three ways, in this order: `/proc/PID/fd/N`; a descriptor handed over an abstract socket, which the maker serves
 //! while it waits in the fence; a file with a name, made only when some rank said that it could not use the other two.
@@ -19,37 +20,77 @@ use rustix::net::{
 mod trial;
 
 use super::Job;
-use super::pmi::Connection;
+use super::store::Store;
 use crate::error::Error;
+use crate::key::JobKey;
 use crate::segment;
 use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
 
-/// Gives every rank of this host the segment, and the job its nonce. Collective over the job.
-pub(super) fn share_segment(connection: &mut Connection, job: &mut Job) -> Result<OwnedFd, Error> {
+/// Gives every rank of this host the segment, and the job its number and its secret. Collective over the job.
+pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
+    let key = agree(store, job)?;
+    let nonce = nonce_of_host(job);
     if job.size == 1 {
-        job.nonce = segment::new_nonce();
-        return segment::make(job.nonce, 1);
+        return Ok((segment::make(nonce, 1)?, key));
     }
     let names = Names::of_host(job.node_of_rank[job.rank as usize]);
-    let own = if job.local_rank == 0 { lead(connection, job, &names)? } else { follow(connection, job, &names)? };
-    match own {
-        Some(segment) if connection.get(&names.refused)?.is_none() => Ok(segment),
-        _ => share_by_name(connection, job, &names),
-    }
+    let own = if job.local_rank == 0 { lead(store, job, nonce, &names)? } else { follow(store, job, nonce, &names)? };
+    // One rank's refusal on any host sends all hosts the third way: a fence is for the whole job.
+    let segment = match own {
+        Some(segment) if store.get(None, REFUSED)?.is_none() => segment,
+        _ => share_by_name(store, job, nonce, &names)?,
+    };
+    Ok((segment, key))
 }
+
+/// Rank 0 chooses number and secret of the job and publishes them.
+fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
+    if job.rank == 0 {
+        job.nonce = segment::new_nonce();
+        let key = JobKey::random().map_err(|error| Error::Segment { action: "made", detail: error.to_string() })?;
+        if job.size > 1 {
+            store.put(JOB, &format!("{:x}:{}", job.nonce, key.to_text()))?;
+            store.fence()?;
+        }
+        return Ok(key);
+    }
+    store.fence()?;
+    let text = store.get(Some(0), JOB)?.unwrap_or_default();
+    let (nonce, key) = parse_job(&text).ok_or_else(|| Error::Protocol {
+        launcher: store.launcher().to_owned(),
+        detail: "what rank 0 has published did not arrive".to_owned(),
+    })?;
+    job.nonce = nonce;
+    Ok(key)
+}
+
+fn parse_job(text: &str) -> Option<(u64, JobKey)> {
+    let (nonce, key) = text.split_once(':')?;
+    Some((u64::from_str_radix(nonce, 16).ok()?, JobKey::parse(key)?))
+}
+
+/// The number of this host's segment: what the launcher calls different hosts may share one kernel, as in a test, and
+/// must not take each other's.
+fn nonce_of_host(job: &Job) -> u64 {
+    job.nonce.wrapping_add(u64::from(job.node_of_rank[job.rank as usize])).max(1)
+}
+
+/// Key under which rank 0 publishes number and secret.
+const JOB: &str = "towpath-job";
+/// Key that some rank puts when it cannot open its host's segment.
+const REFUSED: &str = "towpath-refused";
 
 struct Names {
     place: String,
-    refused: String,
     file: String,
 }
 
 impl Names {
     fn of_host(node: u32) -> Names {
         let name = |what: &str| format!("towpath-{what}-{node}");
-        Names { place: name("segment"), refused: name("refused"), file: name("file") }
+        Names { place: name("segment"), file: name("file") }
     }
 }
 
@@ -62,18 +103,16 @@ fn local_socket() -> io::Result<OwnedFd> {
 }
 
 /// The first rank of the host: makes the segment, serves it while the others attach.
-fn lead(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<Option<OwnedFd>, Error> {
-    job.nonce = segment::new_nonce();
-    let own = segment::make(job.nonce, job.local_ranks.len())?;
-    let listener = offer(job.nonce);
-    let place = format!("{}:{}:{:x}", std::process::id(), segment::number_of(&own), job.nonce);
-    connection.put(&names.place, &place)?;
-    connection.fence()?;
+fn lead(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<Option<OwnedFd>, Error> {
+    let own = segment::make(nonce, job.local_ranks.len())?;
+    let listener = offer(nonce);
+    store.put(&names.place, &format!("{}:{}", std::process::id(), segment::number_of(&own)))?;
+    store.fence()?;
     match listener {
-        Ok(listener) => connection.fence_serving(&listener, &mut || {
+        Ok(listener) => store.fence_serving(&listener, &mut || {
             let _ = serve_one(&listener, &own);
         })?,
-        Err(_) => connection.fence()?,
+        Err(_) => store.fence()?,
     }
     Ok(Some(own))
 }
@@ -103,34 +142,33 @@ fn reach(pid: u32, number: i32, nonce: u64) -> Option<(OwnedFd, Reached)> {
 }
 
 /// Every other rank: opens the segment; `None` when neither way works, which it has then published.
-fn follow(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<Option<OwnedFd>, Error> {
-    connection.fence()?;
-    let place = connection.get(&names.place)?.unwrap_or_default();
-    let (pid, number, nonce) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
-    job.nonce = nonce;
+fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<Option<OwnedFd>, Error> {
+    store.fence()?;
+    let place = store.get(Some(job.local_ranks[0]), &names.place)?.unwrap_or_default();
+    let (pid, number) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
     let own = reach(pid, number, nonce).map(|(file, _)| file);
     if own.is_none() {
         // Another rank may have put the key before: some servers refuse a second put, and one is enough.
-        let _ = connection.put(&names.refused, "1");
+        let _ = store.put(REFUSED, "1");
     }
-    connection.fence()?;
+    store.fence()?;
     Ok(own)
 }
 
 /// Last resort: the maker makes a file with a name and removes it when all have opened it.
-fn share_by_name(connection: &mut Connection, job: &mut Job, names: &Names) -> Result<OwnedFd, Error> {
+fn share_by_name(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<OwnedFd, Error> {
     let mut made = None;
     if job.local_rank == 0 {
-        let (file, path) = segment::make_named(job.nonce, job.local_ranks.len())?;
-        let put = connection.put(&names.file, &escape(path.as_os_str().as_bytes()));
+        let (file, path) = segment::make_named(nonce, job.local_ranks.len())?;
+        let put = store.put(&names.file, &escape(path.as_os_str().as_bytes()));
         made = Some((file, path, put));
     }
-    let met = connection.fence();
+    let met = store.fence();
     let own = match &made {
         Some(_) => None,
-        None => Some(open_named(connection, job.nonce, names)),
+        None => Some(open_named(store, job, nonce, names)),
     };
-    let left = connection.fence();
+    let left = store.fence();
     if let Some((file, path, put)) = made {
         let _ = std::fs::remove_file(path);
         put.and(met).and(left)?;
@@ -140,8 +178,8 @@ fn share_by_name(connection: &mut Connection, job: &mut Job, names: &Names) -> R
     own.unwrap_or_else(|| Err(unreachable_segment("")))
 }
 
-fn open_named(connection: &mut Connection, nonce: u64, names: &Names) -> Result<OwnedFd, Error> {
-    let text = connection.get(&names.file)?.unwrap_or_default();
+fn open_named(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result<OwnedFd, Error> {
+    let text = store.get(Some(job.local_ranks[0]), &names.file)?.unwrap_or_default();
     let path = std::ffi::OsString::from_vec(unescape(&text));
     OpenOptions::new()
         .read(true)
@@ -163,11 +201,9 @@ fn unreachable_segment(place: &str) -> Error {
     }
 }
 
-fn parse_place(text: &str) -> Option<(u32, i32, u64)> {
-    let mut parts = text.split(':');
-    let place =
-        (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, u64::from_str_radix(parts.next()?, 16).ok()?);
-    parts.next().is_none().then_some(place)
+fn parse_place(text: &str) -> Option<(u32, i32)> {
+    let (pid, number) = text.split_once(':')?;
+    Some((pid.parse().ok()?, number.parse().ok()?))
 }
 
 /// Hands the segment to one process that has connected, if it runs under the same user.
@@ -218,9 +254,12 @@ mod tests {
 
     #[test]
     fn places_are_read_strictly() {
-        assert_eq!(parse_place("12:7:ff"), Some((12, 7, 255)));
-        for text in ["", "12:7", "12:7:ff:1", "x:7:ff"] {
+        assert_eq!(parse_place("12:7"), Some((12, 7)));
+        for text in ["", "12", "12:7:ff", "x:7"] {
             assert_eq!(parse_place(text), None, "{text}");
         }
+        let key = JobKey::random().unwrap();
+        assert_eq!(parse_job(&format!("ff:{}", key.to_text())), Some((255, key)));
+        assert_eq!(parse_job("ff:"), None);
     }
 }

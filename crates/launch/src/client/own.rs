@@ -5,14 +5,19 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use towpath_base::config;
 
-use super::pmi::Connection;
+use super::pmi::{Connection, Dialect};
+use super::store::Store;
 use super::{Job, Launcher, duplicate};
 use crate::error::Error;
+use crate::key::JobKey;
 use crate::segment;
 use crate::ticket::{self, Ticket};
 
 /// Who the launcher is.
 pub(super) const NAME: &str = "Towpath's mpiexec";
+
+/// Key under which `mpiexec` keeps the secret of the job.
+pub(crate) const KEY: &str = "towpath-key";
 
 /// Towpath's own `mpiexec` as launcher.
 pub(super) struct OwnLauncher {
@@ -68,13 +73,13 @@ impl OwnLauncher {
         job.nonce = ticket.nonce;
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);
-        let connection = Connection::take(ticket.pmi, NAME)?;
+        let connection = Connection::take(ticket.pmi, Dialect::One, NAME)?;
         Ok(OwnLauncher { job, segment, connection, initialised: false })
     }
 
     fn connection(&mut self) -> Result<&mut Connection, Error> {
         if !self.initialised {
-            self.connection.initialise()?;
+            self.connection.initialise(self.job.rank as usize, self.job.size as usize)?;
             self.initialised = true;
         }
         Ok(&mut self.connection)
@@ -101,12 +106,20 @@ impl Launcher for OwnLauncher {
         duplicate(&self.segment)
     }
 
+    fn key(&mut self) -> Result<JobKey, Error> {
+        let text = self.connection()?.get(None, KEY)?;
+        text.and_then(|text| JobKey::parse(&text)).ok_or_else(|| Error::Protocol {
+            launcher: NAME.to_owned(),
+            detail: "it did not say the secret of the job".to_owned(),
+        })
+    }
+
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
         self.connection()?.put(key, value)
     }
 
     fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.connection()?.get(key)
+        self.connection()?.get(None, key)
     }
 
     fn fence(&mut self) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use super::{Job, Launcher, duplicate};
 use crate::error::Error;
+use crate::key::JobKey;
 use crate::segment;
 
 /// Nobody.
@@ -12,13 +13,14 @@ pub(super) struct Singleton {
     job: Job,
     values: HashMap<String, String>,
     segment: Option<OwnedFd>,
+    key: Option<JobKey>,
 }
 
 impl Singleton {
     pub(super) fn new() -> Singleton {
         let mut job = Job::new(0, vec![0], "no launcher (a process started alone)");
         job.nonce = segment::new_nonce();
-        Singleton { job, values: HashMap::new(), segment: None }
+        Singleton { job, values: HashMap::new(), segment: None, key: None }
     }
 }
 
@@ -33,6 +35,14 @@ impl Launcher for Singleton {
             None => segment::make(self.job.nonce, 1)?,
         };
         duplicate(self.segment.insert(own))
+    }
+
+    fn key(&mut self) -> Result<JobKey, Error> {
+        let key = match self.key.take() {
+            Some(key) => key,
+            None => JobKey::random().map_err(|error| Error::Segment { action: "made", detail: error.to_string() })?,
+        };
+        Ok(self.key.insert(key).clone())
     }
 
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {

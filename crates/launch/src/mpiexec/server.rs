@@ -6,6 +6,10 @@
 
 use std::collections::HashMap;
 
+use crate::client::own::KEY;
+use crate::client::store::pieces;
+use crate::hosts::write_mapping;
+use crate::key::JobKey;
 use crate::wire::{Message, unescape};
 
 /// Longest key in bytes, as announced.
@@ -43,10 +47,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server for ranks of these programs.
-    pub(crate) fn new(nonce: u64, appnums: &[i32]) -> Server {
+    /// A server for ranks of these programs on these hosts.
+    pub(crate) fn new(nonce: u64, key: &JobKey, appnums: &[i32], node_of_rank: &[u32]) -> Server {
         let mut values = HashMap::new();
-        values.insert("PMI_process_mapping".to_owned(), format!("(vector,(0,1,{}))", appnums.len()));
+        values.insert("PMI_process_mapping".to_owned(), write_mapping(node_of_rank));
+        values.insert(KEY.to_owned(), pieces(&key.to_text(), LONGEST_VALUE).swap_remove(0));
         let ranks = appnums.iter().map(|&appnum| Rank { appnum, ..Rank::default() }).collect();
         Server { space: format!("towpath_{nonce:x}"), ranks, values, bytes: 0 }
     }
@@ -183,6 +188,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn server(nonce: u64, appnums: &[i32]) -> Server {
+        Server::new(nonce, &JobKey([7; 32]), appnums, &vec![0; appnums.len()])
+    }
+
     fn ask(server: &mut Server, rank: usize, line: &str) -> Vec<Event> {
         let mut events = Vec::new();
         server.line(rank, line.as_bytes(), &mut events);
@@ -198,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_usual_conversation() {
-        let mut server = Server::new(7, &[0, 1]);
+        let mut server = server(7, &[0, 1]);
         assert_eq!(answer(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1").command(), "response_to_init");
         assert_eq!(answer(&mut server, 1, "cmd=get_appnum").number("appnum"), Some(1));
         assert_eq!(answer(&mut server, 1, "cmd=get_universe_size").number("size"), Some(2));
@@ -214,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_barrier_opens_when_all_are_there() {
-        let mut server = Server::new(7, &[0, 0, 0]);
+        let mut server = server(7, &[0, 0, 0]);
         for _ in 0..2 {
             assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), []);
             assert_eq!(ask(&mut server, 2, "cmd=barrier_in"), [], "one rank does not count twice");
@@ -227,14 +236,14 @@ mod tests {
 
     #[test]
     fn abort_carries_code_and_sentence() {
-        let mut server = Server::new(7, &[0]);
+        let mut server = server(7, &[0]);
         let events = ask(&mut server, 0, "cmd=abort exitcode=3 towpath_message=It%20broke.");
         assert_eq!(events, [Event::Abort { rank: 0, code: 3, sentence: Some("It broke.".to_owned()) }]);
     }
 
     #[test]
     fn spawn_is_refused_after_its_last_line() {
-        let mut server = Server::new(7, &[0]);
+        let mut server = server(7, &[0]);
         for line in ["mcmd=spawn", "nprocs=1", "execname=x", "cmd=put key=a value=b"] {
             assert_eq!(ask(&mut server, 0, line), [], "{line}");
         }
@@ -247,7 +256,7 @@ mod tests {
             prop_oneof![proptest::collection::vec(any::<u8>(), 0..60), "cmd=[a-z_]{0,12}( key=[a-z]{0,3})?( value=.{0,3})?".prop_map(String::into_bytes)],
             0..20,
         )) {
-            let mut server = Server::new(1, &[0, 0]);
+            let mut server = server(1, &[0, 0]);
             for line in lines {
                 let mut events = Vec::new();
                 server.line(1, &line, &mut events);

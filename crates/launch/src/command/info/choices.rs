@@ -28,7 +28,8 @@ pub(super) fn section(ranks: usize, seen: &Result<Seen, Error>, trial: Result<&T
 fn launcher(seen: &Result<Seen, Error>) -> Row {
     let (value, why) = match seen {
         Ok(Seen { launcher, place: Some((rank, size)), .. }) => {
-            (Value::text(launcher), format!("Its variables are in the environment: this is rank {rank} of {size}."))
+            let size = size.map(|size| format!(" of {size}")).unwrap_or_default();
+            (Value::text(launcher), format!("Its variables are in the environment: this is rank {rank}{size}."))
         }
         Ok(Seen { launcher, place: None, .. }) => (
             Value::text(launcher),

@@ -1,0 +1,398 @@
+//! A process that a PMIx server started: `prterun`, Open MPI's `mpiexec`, `srun --mpi=pmix`. PMIx's wire is a matter
+//! between its own library and its servers, so the launcher's library is opened at run time ([`search`], [`library`]),
+//! and eight of its functions do what the lines of PMI do elsewhere.
+//!
+//! PMIx knows a value by the rank that has put it; asking for any rank's does not work with every server, nor does a
+//! fence to which a rank has given nothing. So each rank gives one text to each fence, its *sheet*: all it has put since
+//! the last, perhaps nothing. Every sheet exists after its fence, and asking for it never waits. It goes in short pages,
+//! because PMIx 5 hands long texts back compressed.
+
+mod layout;
+mod library;
+mod search;
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use towpath_base::config;
+
+use self::layout::Process;
+use self::library::{Content, Library};
+use super::store::Store;
+use super::{Job, Launcher, duplicate, handover, patience, pmi};
+use crate::error::Error;
+use crate::hosts;
+use crate::key::JobKey;
+
+/// A PMIx server that the environment names, not yet spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    pub(super) rank: u32,
+    /// Number of ranks, where the launcher puts it into the environment.
+    pub(super) size: Option<u32>,
+    /// Who it is, in words.
+    pub(super) name: String,
+}
+
+impl Server {
+    /// The server that the environment names; `None` when it names none.
+    pub(super) fn from_environment() -> Result<Option<Server>, Error> {
+        Server::among(&config::environment)
+    }
+
+    fn among(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Server>, Error> {
+        let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
+        if variable("PMIX_NAMESPACE").is_none() {
+            return Ok(None);
+        }
+        let name = if variable("SLURM_STEP_ID").is_some() || variable("SLURM_STEPID").is_some() {
+            "srun"
+        } else if variable("OMPI_COMM_WORLD_SIZE").is_some() {
+            "Open MPI's launcher"
+        } else {
+            "the PMIx launcher"
+        };
+        let Some(rank) = number("PMIX_RANK") else {
+            return Err(Error::NoServer(format!(
+                "{name} set PMIX_NAMESPACE but not PMIX_RANK: the rank of this process is not known."
+            )));
+        };
+        let size = number("OMPI_COMM_WORLD_SIZE").or_else(|| number("SLURM_STEP_NUM_TASKS"));
+        Ok(Some(Server { rank, size, name: name.to_owned() }))
+    }
+}
+
+/// The connection of one process to a PMIx server.
+struct Connection {
+    library: Library,
+    own: Process,
+    launcher: String,
+    size: u32,
+    /// What was put since the last fence.
+    sheet: String,
+    /// How many fences there were.
+    fences: u32,
+    /// Sheets of others that were asked for, by fence and rank.
+    sheets: HashMap<(u32, u32), HashMap<String, String>>,
+}
+
+impl Connection {
+    /// Opens the library and meets the server.
+    fn meet(server: &Server) -> Result<Connection, Error> {
+        let library = open(&server.name)?;
+        let (answer, answers) = mpsc::channel();
+        // The library waits for the server without end: on a thread of its own, which ends with the process if it must.
+        std::thread::spawn(move || {
+            let _ = answer.send(library.init());
+        });
+        let own = match answers.recv_timeout(patience()) {
+            Ok(Ok(own)) => own,
+            Ok(Err(reason)) => {
+                return Err(Error::NoServer(format!(
+                    "This process was started by {} as rank {}, but its PMIx server does not answer ({reason}); without \
+                     it the other processes of the job cannot be found. If a process of another MPI job started this \
+                     program, clear the PMIX variables first.",
+                    server.name, server.rank
+                )));
+            }
+            Err(_) => return Err(pmi::silent(&server.name)),
+        };
+        if own.rank != server.rank {
+            return Err(Error::Protocol {
+                launcher: server.name.clone(),
+                detail: format!("the environment says rank {}, the server {}", server.rank, own.rank),
+            });
+        }
+        let size = size_of_job(library, own, &server.name)?;
+        let launcher = server.name.clone();
+        Ok(Connection { library, own, launcher, size, sheet: String::new(), fences: 0, sheets: HashMap::new() })
+    }
+
+    fn refused(&self, request: &str, detail: String) -> Error {
+        Error::Refused { launcher: self.launcher.clone(), request: request.to_owned(), detail }
+    }
+
+    /// Host of each rank by the launcher's word: that all are here, a mapping as PMI has it, or each rank's host name.
+    fn hosts(&self) -> Option<Vec<u32>> {
+        let size = self.size;
+        if number(self.library.get_of_job(self.own, "pmix.local.size")) == Some(size) {
+            return Some(vec![0; size as usize]);
+        }
+        if let Some(Content::Text(mapping)) = self.library.get_of_job(self.own, "pmix.anlmap")
+            && let Some(nodes) = hosts::parse_mapping(&mapping, size as usize)
+        {
+            return Some(nodes);
+        }
+        let name_of = |rank| match self.library.get_of_rank(self.own, rank, "pmix.hname") {
+            Some(Content::Text(name)) => Some(name),
+            _ => None,
+        };
+        let names: Option<Vec<String>> = (0..size).map(name_of).collect();
+        Some(hosts::number_by_appearance(&names?))
+    }
+
+    /// Hands the own sheet over; the fence that follows makes it visible.
+    fn give_sheet(&mut self) -> Result<(), Error> {
+        self.fences += 1;
+        let sheet = std::mem::take(&mut self.sheet);
+        for (number, page) in pages(&sheet).iter().enumerate() {
+            self.library.put(&page_name(self.fences, number), page).map_err(|why| self.refused("put", why))?;
+        }
+        Ok(())
+    }
+
+    /// A page of a rank's sheet.
+    fn page(&self, fence: u32, rank: u32, number: usize) -> Result<String, Error> {
+        let missing = |why: &str| self.refused("get", format!("what rank {rank} has published is missing: {why}"));
+        match self.library.get_put(self.own, rank, &page_name(fence, number)) {
+            Ok(Content::Text(text)) => Ok(text),
+            Ok(_) => Err(missing("it is no text")),
+            Err(why) => Err(missing(&why)),
+        }
+    }
+
+    /// What a rank has put under a key before a fence.
+    fn on_sheet(&mut self, fence: u32, rank: u32, key: &str) -> Result<Option<String>, Error> {
+        if !self.sheets.contains_key(&(fence, rank)) {
+            let first = self.page(fence, rank, 0)?;
+            let (count, begin) = first.split_once('\n').unwrap_or((&first, ""));
+            let mut text = begin.to_owned();
+            for number in 1..count.parse().unwrap_or(1) {
+                text.push_str(&self.page(fence, rank, number)?);
+            }
+            self.sheets.insert((fence, rank), read_sheet(&text));
+        }
+        Ok(self.sheets[&(fence, rank)].get(key).cloned())
+    }
+}
+
+/// Bytes of a page.
+const PAGE: usize = 2048;
+
+/// The pages of a sheet, the first with their number on a line of its own, so that none is empty.
+fn pages(sheet: &str) -> Vec<String> {
+    // Everything on it is ASCII: see `Store::put`.
+    let mut pages: Vec<String> =
+        sheet.as_bytes().chunks(PAGE).map(|page| String::from_utf8_lossy(page).into_owned()).collect();
+    if pages.is_empty() {
+        pages.push(String::new());
+    }
+    pages[0] = format!("{}\n{}", pages.len(), pages[0]);
+    pages
+}
+
+fn page_name(fence: u32, number: usize) -> String {
+    format!("towpath-{fence}-{number}")
+}
+
+fn read_sheet(text: &str) -> HashMap<String, String> {
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// A number that is not negative.
+fn number(content: Option<Content>) -> Option<u32> {
+    match content {
+        Some(Content::Number(number)) => u32::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+/// How many ranks the job has.
+fn size_of_job(library: Library, own: Process, launcher: &str) -> Result<u32, Error> {
+    let size = number(library.get_of_job(own, "pmix.job.size"));
+    size.filter(|&size| size > own.rank && size <= i32::MAX as u32).ok_or_else(|| Error::Protocol {
+        launcher: launcher.to_owned(),
+        detail: "it does not say how many processes the job has".to_owned(),
+    })
+}
+
+fn open(launcher: &str) -> Result<Library, Error> {
+    let mut refusals = Vec::new();
+    for path in search::candidates() {
+        match Library::open(&path) {
+            Ok(library) => return Ok(library),
+            Err(reason) => refusals.push(reason),
+        }
+    }
+    refusals.dedup();
+    Err(Error::NoServer(format!(
+        "This process was started by {launcher}, which speaks PMIx, but no PMIx library can be opened ({}); TOWPATH_PMIX \
+         may name one.",
+        refusals.join("; ")
+    )))
+}
+
+impl Store for Connection {
+    fn launcher(&self) -> &str {
+        &self.launcher
+    }
+
+    fn longest_value(&self) -> usize {
+        1 << 20
+    }
+
+    fn put_raw(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        // Neither holds a blank or a line break: see `Store::put`.
+        self.sheet.push_str(&format!("{key} {value}\n"));
+        Ok(())
+    }
+
+    fn get_raw(&mut self, owner: Option<u32>, key: &str) -> Result<Option<String>, Error> {
+        let ranks = owner.map_or(0..self.size, |rank| rank..rank + 1);
+        for fence in 1..=self.fences {
+            for rank in ranks.clone() {
+                if let Some(value) = self.on_sheet(fence, rank, key)? {
+                    return Ok(Some(value));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        self.give_sheet()?;
+        self.library.meet(self.own).map_err(|detail| self.refused("fence", detail))
+    }
+
+    fn fence_serving(&mut self, listener: &OwnedFd, serve: &mut dyn FnMut()) -> Result<(), Error> {
+        let Ok((over, when_over)) = pipe_with(PipeFlags::CLOEXEC) else { return self.fence() };
+        self.give_sheet()?;
+        let (library, own) = (self.library, self.own);
+        let met = std::thread::scope(|scope| {
+            let fence = scope.spawn(move || {
+                let met = library.meet(own);
+                drop(when_over);
+                met
+            });
+            loop {
+                let mut sources = [PollFd::new(&over, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+                let _ = poll(&mut sources, None);
+                let [is_over, from_ranks] = sources.map(|source| !source.revents().is_empty());
+                if from_ranks {
+                    serve();
+                }
+                if is_over {
+                    return fence.join().unwrap_or_else(|_| Err("its thread ended".to_owned()));
+                }
+            }
+        });
+        met.map_err(|detail| self.refused("fence", detail))
+    }
+
+    fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error> {
+        self.library.abort(code, sentence.unwrap_or_default()).map_err(|detail| self.refused("abort", detail))
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        self.library.finalize().map_err(|detail| self.refused("finalize", detail))
+    }
+}
+
+/// A PMIx server as launcher.
+pub(super) struct PmixLauncher {
+    connection: Connection,
+    job: Job,
+    segment: OwnedFd,
+    key: JobKey,
+}
+
+impl PmixLauncher {
+    /// Speaks to the server that the environment names.
+    pub(super) fn connect(server: &Server) -> Result<PmixLauncher, Error> {
+        let mut connection = Connection::meet(server)?;
+        let size = connection.size;
+        let nodes = match connection.hosts() {
+            Some(nodes) => nodes,
+            None => pmi::exchange_hosts(&mut connection, server.rank as usize, size as usize)?,
+        };
+        let mut job = Job::new(server.rank, nodes, &server.name);
+        let (library, own) = (connection.library, connection.own);
+        let positive = |content| number(content).and_then(|number| i32::try_from(number).ok());
+        job.appnum = positive(library.get_of_rank(own, own.rank, "pmix.appnum"));
+        // Slots: fewer than the processes where they are started beyond them.
+        job.universe_size = positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
+        let (segment, key) = handover::share(&mut connection, &mut job)?;
+        Ok(PmixLauncher { connection, job, segment, key })
+    }
+}
+
+impl Launcher for PmixLauncher {
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn segment(&mut self) -> Result<OwnedFd, Error> {
+        duplicate(&self.segment)
+    }
+
+    fn key(&mut self) -> Result<JobKey, Error> {
+        Ok(self.key.clone())
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        self.connection.put(key, value)
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.connection.get(None, key)
+    }
+
+    fn get_from(&mut self, rank: u32, key: &str) -> Result<Option<String>, Error> {
+        self.connection.get(Some(rank), key)
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        self.connection.fence()
+    }
+
+    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
+        eprintln!("{sentence}");
+        pmi::wait_for_readers(std::io::stderr().as_fd());
+        self.connection.abort(code, None)
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        self.connection.finalize()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn among(variables: &[(&str, &str)]) -> Result<Option<Server>, Error> {
+        Server::among(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_variables() {
+        assert_eq!(among(&[("PMIX_RANK", "1")]).unwrap(), None);
+        let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")]).unwrap();
+        assert_eq!(found, Some(Server { rank: 1, size: Some(4), name: "Open MPI's launcher".to_owned() }));
+        let found = among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "0"), ("SLURM_STEP_ID", "4")]).unwrap().unwrap();
+        assert_eq!((found.name.as_str(), found.size), ("srun", None));
+        assert!(among(&[("PMIX_NAMESPACE", "x"), ("PMIX_RANK", "-1")]).is_err());
+    }
+
+    #[test]
+    fn sheets_are_read_line_by_line() {
+        let sheet = read_sheet("a 1+x\nb 1+\nnonsense\n");
+        assert_eq!((sheet.len(), sheet["a"].as_str(), sheet["b"].as_str()), (2, "1+x", "1+"));
+        assert!(read_sheet("").is_empty());
+        assert_eq!(pages(""), ["1\n"]);
+        let long = pages(&"x".repeat(PAGE + 1));
+        assert_eq!((long.len(), long[0].len(), long[1].as_str()), (2, PAGE + 2, "x"));
+    }
+
+    #[test]
+    fn a_library_that_is_none_is_refused() {
+        assert!(Library::open("/nowhere/libpmix.so.2".as_ref()).is_err());
+        assert!(Library::open("libc.so.6".as_ref()).is_err_and(|reason| reason.contains("PMIx_Init")));
+    }
+}

@@ -1,0 +1,61 @@
+//! The secret of a job: what processes on different hosts prove to each other before anything else they send is
+//! looked at. It travels in the launcher's own connections only, never in a command line, a name or a message to a person.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// The secret of a job, the same in all its processes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JobKey(pub [u8; 32]);
+
+impl JobKey {
+    /// A new secret from the system's random numbers.
+    ///
+    /// # Errors
+    /// What the system said when it has none to give.
+    pub fn random() -> io::Result<JobKey> {
+        let mut bytes = [0; 32];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(JobKey(bytes))
+    }
+
+    /// The secret as 64 hexadecimal digits.
+    pub fn to_text(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads what [`JobKey::to_text`] wrote.
+    pub fn parse(text: &str) -> Option<JobKey> {
+        let digits: Option<Vec<u8>> = text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+        let digits = digits.filter(|digits| digits.len() == 64)?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            *byte = pair[0] << 4 | pair[1];
+        }
+        Some(JobKey(bytes))
+    }
+}
+
+impl fmt::Debug for JobKey {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("JobKey(secret)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_and_never_shown() {
+        let key = JobKey::random().unwrap();
+        assert_eq!(JobKey::parse(&key.to_text()), Some(key.clone()));
+        assert_ne!(JobKey::random().unwrap(), key);
+        assert!(!format!("{key:?}").contains(&key.to_text()[..8]));
+        for text in ["", "ab", &"x".repeat(64), &"a".repeat(65), &"é".repeat(32)] {
+            assert_eq!(JobKey::parse(text), None, "{text}");
+        }
+    }
+}
