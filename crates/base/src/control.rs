@@ -4,7 +4,7 @@
 //! The segment is one sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
 //! rank, then what the shared-memory transport lays out for itself. Every field is at a fixed offset, asserted below.
 
-use crate::sync::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// Size of a page of the segment in bytes; also the stride of the control pages.
 pub const PAGE: usize = 4096;
@@ -43,6 +43,8 @@ pub struct SegmentHead {
     pub stranger_hold: AtomicU64,
     /// Union of the affinity masks of the ranks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
+    /// Where ranks share cores: how many of those that wait without sleeping were last seen on each logical processor.
+    pub crowds: [AtomicU16; 1024],
 }
 
 /// State of a rank as its page shows it.
@@ -170,6 +172,7 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, wake_fences), 44);
         assert_eq!(offset_of!(SegmentHead, stranger_until), 48);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
+        assert_eq!(offset_of!(SegmentHead, crowds), 192);
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);
         assert_eq!(offset_of!(ControlPage, last_call), 8);

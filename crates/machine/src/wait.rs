@@ -3,7 +3,8 @@
 //! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than cores 11-36 times
 //! slower than yielding; a futex wake across idle virtual cores costs 23 us). Where ranks fit on the allowed cores:
 //! spin, then yield up to a millisecond, then sleep. Where they do not: never spin; yield; sleep after some yields, or
-//! at once while a stranger uses a core ([`stranger`]).
+//! at once while a stranger uses a core ([`stranger`]); now and then the ranks that yield see to it that each core has as
+//! many of them ([`place`]).
 //!
 //! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier messages visible
 //! (a barrier in all processes, or posters fence, see [`ControlPage::wake_fence`]), then looks once more.
@@ -16,7 +17,9 @@ use towpath_base::control::{ControlPage, SegmentHead};
 use towpath_base::sync::{Ordering, compiler_fence, fence};
 
 use crate::{cgroup, cores, futex, membarrier};
+use place::Place;
 
+mod place;
 mod policy;
 mod stranger;
 pub use policy::Policy;
@@ -61,6 +64,7 @@ pub struct Waiter {
     yields: u32,
     began: Option<Instant>,
     sleeps: u64,
+    place: Place,
 }
 
 impl Waiter {
@@ -88,6 +92,7 @@ impl Waiter {
             yields: 0,
             began: None,
             sleeps: 0,
+            place: Place::default(),
         };
         demand_fences(head, own, true);
         waiter.choose(head, own);
@@ -184,6 +189,9 @@ impl Waiter {
         let before = stranger::now();
         rustix::thread::sched_yield();
         self.yields += 1;
+        if !self.fits {
+            self.place.count_turn(head);
+        }
         let quick = stranger::since(before) < self.slow_yield;
         if !quick {
             // While ranks start, the start is what takes so long.
@@ -226,6 +234,7 @@ impl Waiter {
             demand_fences(head, own, true);
         } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
             self.sleeps += 1;
+            self.place.leave(head);
             futex::wait(&own.sleep, 1, None);
         }
         own.sleep.store(0, Ordering::Relaxed);

@@ -56,6 +56,17 @@ pub(super) fn is_about(head: &SegmentHead) -> bool {
     until != 0 && now() < until
 }
 
+/// Whether a stranger was about so lately that it may still be there.
+pub(super) fn may_be_about(head: &SegmentHead) -> bool {
+    let until = head.stranger_until.load(Ordering::Relaxed);
+    until != 0 && now() < until + window(head.stranger_hold.load(Ordering::Relaxed))
+}
+
+/// So long after the time of a hold a stranger that is seen counts as the same one.
+fn window(hold: u64) -> u64 {
+    2 * hold + ticks(AGAIN)
+}
+
 /// Tells the ranks of the host that a stranger had a core; `again` when it counts for how long they believe it that this
 /// was said before.
 #[cold]
@@ -65,7 +76,7 @@ pub(super) fn announce(head: &SegmentHead, again: bool) {
         return;
     }
     let last = head.stranger_hold.load(Ordering::Relaxed);
-    let soon = again && last != 0 && now - until < 2 * last + ticks(AGAIN);
+    let soon = again && last != 0 && now - until < window(last);
     let hold = if soon { (2 * last).min(ticks(LONGEST)) } else { ticks(SHORTEST) };
     // Two ranks that say it at the same time say the same, nearly.
     head.stranger_hold.store(hold, Ordering::Relaxed);
@@ -83,9 +94,9 @@ mod tests {
         let mapping = Mapping::new(create_file("towpath-test").unwrap(), PAGE).unwrap();
         // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this function.
         let head: &SegmentHead = unsafe { &*mapping.pointer().cast() };
-        assert!(!is_about(head), "nobody has said so");
+        assert!(!is_about(head) && !may_be_about(head), "nobody has said so");
         announce(head, true);
-        assert!(is_about(head));
+        assert!(is_about(head) && may_be_about(head));
         assert_eq!(head.stranger_hold.load(Ordering::Relaxed), ticks(SHORTEST));
         for times in [2, 4, 8] {
             head.stranger_until.store(now(), Ordering::Relaxed);
