@@ -28,7 +28,22 @@ pub enum Error {
     /// The strict mode makes no sense as it was asked for.
     #[error(transparent)]
     Unfit(#[from] crate::strict::Unfit),
+    /// The network cannot be used.
+    #[error("The network between hosts cannot be used: the system refuses to {action} ({detail}).")]
+    Network {
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        detail: String,
+    },
     /// Memory is short.
     #[error(transparent)]
     Shortage(#[from] Shortage),
+}
+
+impl Error {
+    /// The system has refused something on the network.
+    pub(crate) fn network(action: &'static str, refusal: &std::io::Error) -> Error {
+        Error::Network { action, detail: refusal.to_string() }
+    }
 }

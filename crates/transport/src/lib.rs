@@ -11,6 +11,7 @@
 
 pub mod ahead;
 mod arriving;
+mod bytes;
 mod copy;
 pub mod error;
 pub mod loopback;
@@ -18,6 +19,7 @@ mod regions;
 mod routine;
 pub mod shm;
 pub mod strict;
+pub mod tcp;
 pub mod wires;
 pub mod wrap;
 

@@ -39,6 +39,12 @@ impl Regions {
         u64::from(index) | u64::from(place.generation) << 32
     }
 
+    /// Whether the key names a region, and one for this receiver.
+    pub(crate) fn is_for(&self, name: u64, receiver: u32) -> bool {
+        let place = self.places.get(name as u32 as usize).filter(|place| place.generation == (name >> 32) as u32);
+        place.and_then(|place| place.region.as_ref()).is_some_and(|region| region.to == receiver)
+    }
+
     /// Takes a region out; `None` when the key names none any more.
     pub(crate) fn take(&mut self, name: u64) -> Option<Published> {
         let index = name as u32;

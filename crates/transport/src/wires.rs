@@ -8,14 +8,31 @@ use crate::loopback::Loopback;
 use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
 use crate::strict::{self, Strict};
+use crate::tcp::{self, Tcp};
 use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire};
+
+/// Looks at other hosts in a row that find nothing, before they become rare where there are processes on this host too: each
+/// costs a system call, which takes longer than a message in shared memory.
+const LOOKS_IN_VAIN: u32 = 64;
+/// How rare: so many rounds of progress are made without one.
+const PASSES: u32 = 7;
 
 /// How a peer is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
+    /// Not at all: nobody has named the peer.
+    None,
     Loopback,
-    Shm { rank: u32 },
-    Strict { rank: u32 },
+    Shm {
+        rank: u32,
+    },
+    Strict {
+        rank: u32,
+    },
+    /// On another host.
+    Tcp {
+        place: u32,
+    },
 }
 
 /// All wires of a process.
@@ -25,6 +42,14 @@ pub struct Wires {
     shm: Shm,
     /// In the strict mode, what leads to the other processes in the place of `shm`.
     strict: Option<Box<Strict>>,
+    /// What leads to processes of other hosts.
+    tcp: Option<Box<Tcp>>,
+    /// There is one of the two: they have to be looked at as well.
+    further: bool,
+    /// How many times `tcp` is passed over before it is looked at again.
+    pass: u32,
+    /// Looks at `tcp` in a row that found nothing.
+    vain: u32,
 }
 
 impl Wires {
@@ -36,41 +61,125 @@ impl Wires {
 
     /// As [`Wires::single_host`] with chosen settings.
     pub fn with_settings(segment: Segment, settings: Settings) -> Wires {
-        let own = segment.own_rank();
-        let peers: Vec<PeerIndex> = (0..segment.ranks() as u32).map(PeerIndex).collect();
-        let route = |rank: &PeerIndex| if rank.slot() == own { Route::Loopback } else { Route::Shm { rank: rank.0 } };
-        Wires {
-            routes: peers.iter().map(route).collect(),
-            loopback: Loopback::new(PeerIndex(own as u32)),
-            shm: Shm::new(segment, peers, settings),
-            strict: None,
-        }
+        let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        Wires::of_host(segment, everybody, settings)
     }
 
-    /// As [`Wires::single_host`], by the strict mode.
-    pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
-        let mut wires = Wires::single_host(segment.clone());
-        let peers = (0..segment.ranks() as u32).map(PeerIndex).collect();
-        wires.strict = Some(Box::new(Strict::new(segment, peers, settings)?));
+    /// The wires to the processes of this host alone: `near` are the peers with the local ranks 0, 1, ...
+    ///
+    /// # Panics
+    /// When there are not as many peers as the segment has ranks.
+    pub fn of_host(segment: Segment, near: Vec<PeerIndex>, settings: Settings) -> Wires {
+        let own = segment.own_rank();
+        let mut wires = Wires {
+            routes: Vec::new(),
+            loopback: Loopback::new(near[own]),
+            shm: Shm::new(segment, near.clone(), settings),
+            strict: None,
+            tcp: None,
+            further: false,
+            pass: 0,
+            vain: 0,
+        };
+        for (rank, peer) in (0..).zip(near) {
+            wires.lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
+        }
+        wires
+    }
+
+    /// From now on this peer is reached so.
+    fn lead(&mut self, peer: PeerIndex, route: Route) {
+        if self.routes.len() <= peer.slot() {
+            self.routes.resize(peer.slot() + 1, Route::None);
+        }
+        self.routes[peer.slot()] = route;
+    }
+
+    /// As [`Wires::of_host`], by the strict mode.
+    fn strict_of_host(segment: Segment, near: Vec<PeerIndex>, settings: &strict::Settings) -> Result<Wires, Error> {
+        let mut wires = Wires::of_host(segment.clone(), near.clone(), Settings::default());
+        wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
         for route in &mut wires.routes {
             if let Route::Shm { rank } = *route {
                 *route = Route::Strict { rank };
             }
         }
+        wires.further = true;
         Ok(wires)
     }
 
-    /// As [`Wires::single_host`], by the channel that the environment asks for.
-    pub fn chosen(segment: Segment) -> Result<Wires, Error> {
+    /// As [`Wires::single_host`], by the strict mode.
+    pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
+        let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        Wires::strict_of_host(segment, everybody, settings)
+    }
+
+    /// As [`Wires::of_host`], by the channel that the environment asks for.
+    pub fn chosen(segment: Segment, near: Vec<PeerIndex>) -> Result<Wires, Error> {
         match strict::chosen()? {
-            Some(settings) => Wires::strict(segment, &settings),
-            None => Ok(Wires::single_host(segment)),
+            Some(settings) => Wires::strict_of_host(segment, near, &settings),
+            None => Ok(Wires::of_host(segment, near, Settings::default())),
         }
     }
 
     /// What copies from strides to strides; see [`Shm::set_across`].
     pub fn set_across(&mut self, across: CopyAcross) {
         self.shm.set_across(across);
+    }
+
+    /// These wires, and others to processes of other hosts.
+    pub fn with_tcp(mut self, tcp: Tcp) -> Wires {
+        for (place, peer) in (0..).zip(tcp.reached()) {
+            self.lead(peer, Route::Tcp { place });
+        }
+        self.tcp = Some(Box::new(tcp));
+        self.further = true;
+        self
+    }
+
+    /// The wire to other hosts, where there is one.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        self.tcp.as_deref()
+    }
+
+    /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they leave too. Nothing may be
+    /// sent afterwards.
+    pub fn leave(&mut self) {
+        if let Some(tcp) = &mut self.tcp {
+            tcp.leave();
+        }
+    }
+
+    /// Why a peer is lost, as a sentence, where that is known.
+    pub fn loss(&self, peer: PeerIndex) -> Option<&str> {
+        match (self.route(peer), &self.tcp) {
+            (Route::Tcp { place }, Some(tcp)) => tcp.loss(place as usize),
+            _ => None,
+        }
+    }
+
+    /// # Panics
+    /// Where no other host belongs to the job: then no route leads to it.
+    #[inline]
+    fn tcp_wire(&mut self) -> &mut Tcp {
+        self.tcp.as_mut().expect("a route to another host")
+    }
+
+    /// Progress of all wires but the two that every process has.
+    #[inline(never)]
+    fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
+        let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
+        let Some(tcp) = &mut self.tcp else { return by_strict };
+        if self.pass > 0 {
+            self.pass -= 1;
+            return by_strict;
+        }
+        let by_tcp = tcp.progress(sink);
+        self.vain = if by_tcp { 0 } else { self.vain.saturating_add(1) };
+        if self.vain > LOOKS_IN_VAIN && self.shm.segment().ranks() > 1 {
+            self.pass = PASSES;
+        }
+        by_strict | by_tcp
     }
 
     /// The wire of the strict mode, where it is in use.
@@ -95,7 +204,8 @@ impl Wires {
         match self.route(peer) {
             Route::Shm { rank } => self.shm.mark_lost(rank as usize),
             Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
-            Route::Loopback => {}
+            Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
+            Route::Loopback | Route::None => {}
         }
     }
 
@@ -155,12 +265,35 @@ impl Wires {
         match self.route(peer) {
             Route::Shm { rank } | Route::Strict { rank } => Some(rank),
             Route::Loopback => Some(self.shm.segment().own_rank() as u32),
+            Route::Tcp { .. } | Route::None => None,
         }
     }
 
     #[inline]
     fn route(&self, peer: PeerIndex) -> Route {
         self.routes[peer.slot()]
+    }
+
+    /// [`Wire::short`] to a peer that is not reached through the usual shared memory.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    unsafe fn short_elsewhere(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(to) {
+                Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
+                Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
+                Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
+            }
+        }
     }
 }
 
@@ -177,14 +310,12 @@ impl Wire for Wires {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        // SAFETY: handed through.
-        unsafe {
-            match self.route(to) {
-                Route::Shm { rank } => self.shm.short(rank as usize, header, payload, length),
-                Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
-                Route::Loopback => self.loopback.short(to, header, payload, length),
-            }
+        if let Route::Shm { rank } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.shm.short(rank as usize, header, payload, length) };
         }
+        // SAFETY: handed through.
+        unsafe { self.short_elsewhere(to, header, payload, length) }
     }
 
     #[inline]
@@ -192,7 +323,8 @@ impl Wire for Wires {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),
             Route::Strict { .. } => strict::COPIED_LIMIT,
-            Route::Loopback => self.loopback.copied_limit(to),
+            Route::Tcp { .. } => tcp::COPIED_LIMIT,
+            Route::Loopback | Route::None => self.loopback.copied_limit(to),
         }
     }
 
@@ -207,7 +339,8 @@ impl Wire for Wires {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
             Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
-            Route::Loopback => self.loopback.copied(to, header, length, fill),
+            Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
+            Route::Loopback | Route::None => self.loopback.copied(to, header, length, fill),
         }
     }
 
@@ -215,7 +348,7 @@ impl Wire for Wires {
     fn row_limit(&self, to: PeerIndex) -> usize {
         match self.route(to) {
             Route::Shm { rank } => self.shm.row_limit(rank as usize),
-            Route::Strict { .. } | Route::Loopback => self.copied_limit(to),
+            _ => self.copied_limit(to),
         }
     }
 
@@ -231,6 +364,10 @@ impl Wire for Wires {
             // SAFETY: handed through.
             return unsafe { self.shm.copied_row(rank as usize, header, payload, length) };
         }
+        if let Route::Tcp { place } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.tcp_wire().row(place as usize, header, payload, length) };
+        }
         // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
         self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
     }
@@ -241,7 +378,8 @@ impl Wire for Wires {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
                 Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
-                Route::Loopback => self.loopback.publish(to, token, source),
+                Route::Tcp { place } => self.tcp_wire().publish(place as usize, token, source),
+                Route::Loopback | Route::None => self.loopback.publish(to, token, source),
             }
         }
     }
@@ -250,7 +388,8 @@ impl Wire for Wires {
         match self.route(to) {
             Route::Shm { .. } => self.shm.withdraw(key),
             Route::Strict { .. } => self.strict_wire().withdraw(key),
-            Route::Loopback => self.loopback.withdraw(to, key),
+            Route::Tcp { .. } => self.tcp_wire().withdraw(key),
+            Route::Loopback | Route::None => self.loopback.withdraw(to, key),
         }
     }
 
@@ -260,7 +399,8 @@ impl Wire for Wires {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
-                Route::Loopback => self.loopback.pull(from, key, token, target),
+                Route::Tcp { place } => self.tcp_wire().pull(place as usize, key, token, target),
+                Route::Loopback | Route::None => self.loopback.pull(from, key, token, target),
             }
         }
     }
@@ -268,18 +408,19 @@ impl Wire for Wires {
     #[inline]
     fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
         let beyond = self.shm.sift(take);
-        beyond || self.strict.is_some() || !self.loopback.is_empty()
+        beyond || self.further || !self.loopback.is_empty()
     }
 
     #[inline]
     fn progress(&mut self, sink: &mut impl Sink) -> bool {
         let by_shm = self.shm.progress(sink);
         let by_loopback = self.loopback.progress(sink);
-        let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
-        by_shm | by_loopback | by_strict
+        let by_further = self.further && self.progress_further(sink);
+        by_shm | by_loopback | by_further
     }
 
     fn busy(&self) -> bool {
-        self.shm.busy() || self.loopback.busy() || self.strict.as_ref().is_some_and(|strict| strict.busy())
+        let further = self.strict.as_ref().is_some_and(|strict| strict.busy());
+        self.shm.busy() || self.loopback.busy() || further || self.tcp.as_ref().is_some_and(|tcp| tcp.busy())
     }
 }

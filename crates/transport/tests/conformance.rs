@@ -1,10 +1,11 @@
 //! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on shared memory in
-//! one process (one mapping per rank), on the strict mode with equal sections and with a declared ring, and under a wrapper
-//! that refuses and delays.
+//! one process (one mapping per rank), on the strict mode with equal sections and with a declared ring, over sockets, and
+//! under a wrapper that refuses and delays.
 
 mod machine;
 mod owned;
 
+use machine::network::tcp_wires;
 use machine::{Machine, Traffic, strict_wires, wires};
 use towpath_base::ids::PeerIndex;
 use towpath_transport::shm::layout::RING_AREA;
@@ -67,7 +68,15 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         Machine::new((0..).zip(wires).map(wrap))
     };
     let kinds = kinds.into_iter().map(|(name, settings, faults)| (name, wires(ranks, settings), faults));
-    kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults))).collect()
+    let tcp_kinds = [
+        ("tcp", tcp_wires(ranks, 1, settings()), well),
+        ("tcp and shared memory", tcp_wires(ranks, 2.max(ranks / 2), settings()), well),
+        ("tcp and faults", tcp_wires(ranks, 1, settings()), badly),
+        ("tcp, shared memory and faults", tcp_wires(ranks, ranks.div_ceil(4), settings()), badly),
+    ];
+    let tcp_machines = tcp_kinds.map(|(name, wires, faults)| (name, make(wires, faults).over_sockets()));
+    let machines = kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults)));
+    machines.chain(tcp_machines).collect()
 }
 
 /// Every rank declares its two neighbours in a ring.
@@ -211,8 +220,14 @@ fn grants_arrive_while_traffic_flows_both_ways() {
 
 #[test]
 fn a_lost_peer_frees_what_was_promised_to_it() {
-    for (name, wires) in [("shared", wires(3, settings())), ("strict", strict_wires(3, &strict::Settings::default()))] {
+    let usual = strict::Settings::default();
+    let kinds =
+        [("shared", wires(3, settings())), ("strict", strict_wires(3, &usual)), ("tcp", tcp_wires(3, 1, settings()))];
+    for (name, wires) in kinds {
         let mut machine = Machine::new(wires);
+        if name == "tcp" {
+            machine = machine.over_sockets();
+        }
         machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
         machine.send(0, 2, 100);
         machine.send(2, 0, 100_000);
@@ -224,7 +239,9 @@ fn a_lost_peer_frees_what_was_promised_to_it() {
 fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
     const HEADER: Header = Header { protocol: 0, words: [0; 2] };
     let usual = strict::Settings::default();
-    for (name, mut wires) in [("shared", wires(2, settings())), ("strict", strict_wires(2, &usual))] {
+    let kinds =
+        [("shared", wires(2, settings())), ("strict", strict_wires(2, &usual)), ("tcp", tcp_wires(2, 1, settings()))];
+    for (name, mut wires) in kinds {
         // The other rank, and the wire to oneself.
         for to in [1, 0] {
             let (wire, to) = (&mut wires[0], PeerIndex(to));

@@ -1,5 +1,7 @@
 //! What travels through a section: a stream of frames, cut into chunks wherever a chunk is full.
 
+pub(crate) use crate::bytes::Bytes;
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -61,43 +63,7 @@ impl Frame {
     }
 }
 
-/// Bytes in private memory between user memory and a section, first in, first out.
-#[derive(Default)]
-pub(crate) struct Bytes {
-    data: Vec<u8>,
-    /// Bytes at the front that are gone already.
-    gone: usize,
-}
-
 impl Bytes {
-    pub(crate) fn len(&self) -> usize {
-        self.data.len() - self.gone
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(crate) fn front(&self) -> &[u8] {
-        &self.data[self.gone..]
-    }
-
-    /// Forgets so many bytes at the front.
-    pub(crate) fn forget(&mut self, length: usize) {
-        self.gone += length;
-        if self.gone == self.data.len() {
-            self.data.clear();
-            self.gone = 0;
-        } else if 2 * self.gone > self.data.len() {
-            self.data.drain(..self.gone);
-            self.gone = 0;
-        }
-    }
-
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
-        self.data.extend_from_slice(bytes);
-    }
-
     /// Appends a frame whose payload `write` puts at the pointer that it gets.
     pub(crate) fn append_frame(&mut self, frame: &Frame, write: impl FnOnce(*mut u8)) {
         self.append(&frame.encode());

@@ -1,7 +1,10 @@
 //! A machine of many ranks in one process and one thread: every rank has its own mapping of one memory file and its
 //! own wires. Messages carry their number, length and a pattern, so that order and content are checked on arrival.
 
+pub(crate) mod network;
+
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Fill, Source, Step, Target};
@@ -289,7 +292,14 @@ impl<W: Wire> Station<W> {
 pub(crate) struct Machine<W> {
     stations: Vec<Station<W>>,
     sent: usize,
+    /// How long nothing may move before something is missing, and how long a round that moves nothing takes.
+    patience: (u32, Duration),
 }
+
+/// Where all that is sent is there at once.
+const AT_ONCE: (u32, Duration) = (20, Duration::ZERO);
+/// Where the system passes it on.
+const IN_TIME: (u32, Duration) = (30_000, Duration::from_millis(1));
 
 /// The wires of `ranks` ranks, each with its own mapping of one memory file.
 pub(crate) fn wires(ranks: usize, settings: Settings) -> Vec<Wires> {
@@ -330,7 +340,13 @@ impl<W: Wire> Machine<W> {
 
     pub(crate) fn new(wires: impl IntoIterator<Item = W>) -> Machine<W> {
         let stations = wires.into_iter().enumerate().map(|(own, wire)| Station::new(own, wire)).collect();
-        Machine { stations, sent: 0 }
+        Machine { stations, sent: 0, patience: AT_ONCE }
+    }
+
+    /// The wires lead through the system's sockets.
+    pub(crate) fn over_sockets(mut self) -> Machine<W> {
+        self.patience = IN_TIME;
+        self
     }
 
     pub(crate) fn wire(&mut self, rank: usize) -> &mut W {
@@ -404,12 +420,21 @@ impl<W: Wire> Machine<W> {
         self.stations[own].turn()
     }
 
+    /// Everything sent is received, and nobody owes anything.
+    fn is_through(&self) -> bool {
+        self.completed() == self.sent && self.stations.iter().all(Station::is_through)
+    }
+
     /// Turns all ranks until everything sent is received; fails when nothing moves any more.
     pub(crate) fn finish(&mut self, name: &str) {
+        let (most, pause) = self.patience;
         let mut still = 0;
-        while still < 20 {
+        while still < most && !(pause > Duration::ZERO && self.is_through()) {
             let moved = (0..self.stations.len()).fold(false, |moved, rank| self.turn(rank) | moved);
             still = if moved { 0 } else { still + 1 };
+            if !moved {
+                std::thread::sleep(pause);
+            }
         }
         let completed: usize = self.stations.iter().map(Station::completed).sum();
         assert_eq!(completed, self.sent, "{name}: messages are missing");

@@ -1,0 +1,130 @@
+//! The head of a frame: what travels through a connection once both sides have proved who they are.
+//!
+//! A decoder of bytes from outside: no length or number of a frame is used before whoever takes it has checked it against
+//! what it knows, and anything else is [`Malformed`], which ends the connection.
+#![forbid(unsafe_code)]
+
+use super::COPIED_LIMIT;
+
+/// Bytes of a head.
+pub(super) const HEAD_BYTES: usize = 24;
+
+/// A frame that nobody of this job sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// One head of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// A message of the engine; `length` bytes of payload follow.
+    Message { protocol: u8, length: u32, words: [u64; 2] },
+    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever asks.
+    Pull { number: u32, name: u64, wanted: u64 },
+    /// The region `name` is not wanted.
+    Release { name: u64 },
+    /// The bytes of the pull `number` from `offset` on: `length` of them follow.
+    Data { number: u32, offset: u64, length: u64 },
+    /// No further bytes come for the pull `number`.
+    End { number: u32 },
+    /// The sender has left MPI: nothing follows.
+    Goodbye,
+}
+
+impl Frame {
+    /// As it travels: kind, protocol, two zeros, a number of four bytes, two of eight; low bytes first.
+    pub(super) fn encode(&self) -> [u8; HEAD_BYTES] {
+        let (kind, protocol, short, words) = match *self {
+            Frame::Message { protocol, length, words } => (1, protocol, length, words),
+            Frame::Pull { number, name, wanted } => (2, 0, number, [name, wanted]),
+            Frame::Release { name } => (3, 0, 0, [name, 0]),
+            Frame::Data { number, offset, length } => (4, 0, number, [offset, length]),
+            Frame::End { number } => (5, 0, number, [0, 0]),
+            Frame::Goodbye => (6, 0, 0, [0, 0]),
+        };
+        let mut bytes = [0; HEAD_BYTES];
+        (bytes[0], bytes[1]) = (kind, protocol);
+        bytes[4..8].copy_from_slice(&short.to_le_bytes());
+        bytes[8..16].copy_from_slice(&words[0].to_le_bytes());
+        bytes[16..24].copy_from_slice(&words[1].to_le_bytes());
+        bytes
+    }
+
+    /// Reads a head.
+    pub(super) fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Frame, Malformed> {
+        let [kind, protocol, 0, 0, s0, s1, s2, s3, rest @ ..] = *bytes else { return Err(Malformed) };
+        let short = u32::from_le_bytes([s0, s1, s2, s3]);
+        let word = |at: usize| rest[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let words = [word(0), word(8)];
+        Ok(match (kind, protocol) {
+            (1, _) if short as usize <= COPIED_LIMIT => Frame::Message { protocol, length: short, words },
+            (2, 0) if words[1] > 0 => Frame::Pull { number: short, name: words[0], wanted: words[1] },
+            (3, 0) if short == 0 && words[1] == 0 => Frame::Release { name: words[0] },
+            (4, 0) if words[1] > 0 => Frame::Data { number: short, offset: words[0], length: words[1] },
+            (5, 0) if words == [0, 0] => Frame::End { number: short },
+            (6, 0) if short == 0 && words == [0, 0] => Frame::Goodbye,
+            _ => return Err(Malformed),
+        })
+    }
+
+    /// The head at the front of these bytes; `None` while it is not whole.
+    pub(super) fn at_front(bytes: &[u8]) -> Option<Result<Frame, Malformed>> {
+        bytes.first_chunk().map(Frame::decode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames() -> impl Strategy<Value = Frame> {
+        prop_oneof![
+            (any::<u8>(), 0..=COPIED_LIMIT as u32, any::<[u64; 2]>())
+                .prop_map(|(protocol, length, words)| Frame::Message { protocol, length, words }),
+            (any::<u32>(), any::<u64>(), 1u64..).prop_map(|(number, name, wanted)| Frame::Pull {
+                number,
+                name,
+                wanted
+            }),
+            any::<u64>().prop_map(|name| Frame::Release { name }),
+            (any::<u32>(), any::<u64>(), 1u64..).prop_map(|(number, offset, length)| Frame::Data {
+                number,
+                offset,
+                length
+            }),
+            any::<u32>().prop_map(|number| Frame::End { number }),
+            Just(Frame::Goodbye),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_head_is_read_back(frame in frames()) {
+            prop_assert_eq!(Frame::decode(&frame.encode()), Ok(frame));
+        }
+
+        #[test]
+        fn any_bytes_are_a_frame_or_refused(bytes in any::<[u8; HEAD_BYTES]>(), kind in 0u8..8) {
+            let mut bytes = bytes;
+            for first in [bytes[0], kind] {
+                bytes[0] = first;
+                // What is taken for a frame means the same when it is sent on.
+                if let Ok(frame) = Frame::decode(&bytes) {
+                    prop_assert_eq!(Frame::decode(&frame.encode()), Ok(frame));
+                }
+            }
+        }
+
+        #[test]
+        fn a_part_of_a_head_is_no_head(bytes in proptest::collection::vec(any::<u8>(), 0..HEAD_BYTES)) {
+            prop_assert_eq!(Frame::at_front(&bytes), None);
+        }
+    }
+
+    #[test]
+    fn a_message_beyond_the_limit_is_refused() {
+        let length = COPIED_LIMIT as u32 + 1;
+        let too_long = Frame::Message { protocol: 1, length, words: [0; 2] };
+        assert_eq!(Frame::decode(&too_long.encode()), Err(Malformed));
+    }
+}

@@ -1,0 +1,117 @@
+//! The addresses of this host that others may reach.
+
+use std::ffi::CStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::card::Network;
+
+/// An address of an interface.
+struct Found {
+    interface: String,
+    network: Network,
+    /// Nominal speed of the link in Mbit/s, 0 where the system does not say.
+    speed: u64,
+}
+
+/// The networks in which this host can be reached, the fastest first: those of all interfaces that are up, or only those
+/// that `wanted` names (interfaces or `address/prefix`, separated by commas). Without any, the host's own loopback.
+pub fn networks(wanted: Option<&str>) -> Vec<Network> {
+    let names: Vec<&str> = wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    let mut found: Vec<Found> = all().into_iter().filter(|found| names.is_empty() || is_named(found, &names)).collect();
+    if found.iter().any(|found| !found.network.address.is_loopback()) {
+        found.retain(|found| !found.network.address.is_loopback());
+    }
+    found.sort_by_key(|found| (std::cmp::Reverse(found.speed), found.network.address.is_ipv6()));
+    found.into_iter().map(|found| found.network).collect()
+}
+
+fn is_named(found: &Found, names: &[&str]) -> bool {
+    let holds = |name: &str| {
+        let card = super::Card::parse(&format!("{name};"));
+        card.is_some_and(|card| card.networks.iter().any(|network| network.holds(&found.network.address)))
+    };
+    names.iter().any(|name| *name == found.interface || holds(name))
+}
+
+fn all() -> Vec<Found> {
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the call fills the list in, or fails.
+    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut next = list;
+    // SAFETY: the entries are a list that ends with NULL and lives until it is freed.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        // SAFETY: as above; the addresses of an entry are NULL or valid.
+        found.extend(unsafe { usable(entry) });
+        next = entry.ifa_next;
+    }
+    // SAFETY: the list came from `getifaddrs`, and nothing of it is used any more.
+    unsafe { libc::freeifaddrs(list) };
+    found
+}
+
+/// The address of an entry, if others may reach it.
+///
+/// # Safety
+/// The pointers in the entry must be NULL or valid.
+unsafe fn usable(entry: &libc::ifaddrs) -> Option<Found> {
+    let wanted = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_uint;
+    if entry.ifa_flags & wanted != wanted {
+        return None;
+    }
+    // SAFETY: promised by the caller.
+    let (address, mask) = unsafe { (address_of(entry.ifa_addr)?, address_of(entry.ifa_netmask)?) };
+    let prefix = match mask {
+        IpAddr::V4(mask) => mask.to_bits().leading_ones(),
+        IpAddr::V6(mask) => mask.to_bits().leading_ones(),
+    };
+    let only_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    if only_local {
+        return None;
+    }
+    // SAFETY: the name of an entry is a text.
+    let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
+    let speed = std::fs::read_to_string(format!("/sys/class/net/{interface}/speed")).unwrap_or_default();
+    let network = Network { address, prefix: prefix as u8 };
+    Some(Found { interface, network, speed: speed.trim().parse().unwrap_or(0) })
+}
+
+/// # Safety
+/// The pointer must be NULL or lead to an address of the family that it names.
+unsafe fn address_of(address: *const libc::sockaddr) -> Option<IpAddr> {
+    // SAFETY: promised by the caller; addresses of the two families have these forms.
+    unsafe {
+        match i32::from(address.as_ref()?.sa_family) {
+            libc::AF_INET => {
+                let address = address.cast::<libc::sockaddr_in>().read_unaligned();
+                Some(Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into())
+            }
+            libc::AF_INET6 => {
+                let address = address.cast::<libc::sockaddr_in6>().read_unaligned();
+                Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_always_a_network_and_a_name_chooses_it() {
+        let every = networks(None);
+        assert!(!every.is_empty());
+        let first = every[0];
+        let chosen = networks(Some(&format!(" {}/{} ,nothing", first.address, first.prefix)));
+        assert!(chosen.contains(&first));
+        assert_eq!(networks(Some("lo"))[0].address, "127.0.0.1".parse::<IpAddr>().unwrap());
+        assert!(networks(Some("no-such-interface")).is_empty());
+    }
+}

@@ -1,0 +1,240 @@
+//! Opening connections: attempts of this process, and strangers, which have connected and proved nothing yet.
+//!
+//! Two processes may connect to each other at the same time. Then the connection that the process with the smaller number
+//! opened is kept: it refuses the other one, and the other process gives its own attempt up when it has proof of who
+//! connects. Whoever was refused waits for the connection of the other side, and tries again if none comes.
+//!
+//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than [`STRANGERS`] beyond
+//! those that have said a hello with the key.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, Key, Nonce, PROOF_BYTES, VERDICT_BYTES};
+use super::poll::{Poll, Whose};
+use super::socket::{self, Moved};
+
+/// Strangers that may be connected at the same time.
+const STRANGERS: usize = 64;
+/// How long an address may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A message of fixed length on its way in.
+struct Message<const BYTES: usize> {
+    bytes: [u8; BYTES],
+    have: usize,
+}
+
+impl<const BYTES: usize> Message<BYTES> {
+    const NEW: Message<BYTES> = Message { bytes: [0; BYTES], have: 0 };
+
+    /// Reads on; `None` while it is not whole.
+    fn read(&mut self, socket: &OwnedFd) -> io::Result<Option<&[u8; BYTES]>> {
+        while self.have < BYTES {
+            match socket::read_bytes(socket, &mut self.bytes[self.have..]) {
+                Moved::Some(got) => self.have += got,
+                Moved::None => return Ok(None),
+                Moved::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Moved::Broken(error) => return Err(error),
+            }
+        }
+        Ok(Some(&self.bytes))
+    }
+}
+
+/// Writes a whole message to a socket that has not been written to much: it has room for it.
+fn say(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    match socket::write_bytes(socket, bytes) {
+        Moved::Some(gone) if gone == bytes.len() => Ok(()),
+        Moved::Broken(error) => Err(error),
+        _ => Err(io::ErrorKind::WriteZero.into()),
+    }
+}
+
+enum Stage {
+    Connecting { since: Instant },
+    Challenge(Message<CHALLENGE_BYTES>),
+    Verdict(Message<VERDICT_BYTES>),
+}
+
+/// A connection that this process opens.
+pub(super) struct Attempt {
+    pub(super) socket: OwnedFd,
+    pub(super) address: SocketAddr,
+    hello: Hello,
+    stage: Stage,
+}
+
+/// How an attempt stands.
+pub(super) enum Progressed {
+    /// As before.
+    Nothing,
+    /// A step further.
+    Further,
+    /// It is a connection.
+    Open,
+    /// The other side prefers the connection that it opens.
+    Refused,
+    /// It failed.
+    Failed(io::Error),
+}
+
+impl Attempt {
+    /// Begins one.
+    pub(super) fn begin(address: SocketAddr, from: u32, to: u32, poll: &Poll, whose: Whose) -> io::Result<Attempt> {
+        let hello = Hello { from, to, nonce: socket::nonce()? };
+        let socket = socket::begin(address)?;
+        poll.watch(&socket, whose, true)?;
+        Ok(Attempt { socket, address, hello, stage: Stage::Connecting { since: Instant::now() } })
+    }
+
+    /// Goes as far as it can.
+    pub(super) fn progress(&mut self, key: &Key, poll: &Poll, whose: Whose) -> Progressed {
+        let mut moved = false;
+        loop {
+            match self.step(key, poll, whose) {
+                Ok(Progressed::Further) => moved = true,
+                Ok(Progressed::Nothing) if moved => return Progressed::Further,
+                Ok(other) => return other,
+                Err(error) => return Progressed::Failed(error),
+            }
+        }
+    }
+
+    fn step(&mut self, key: &Key, poll: &Poll, whose: Whose) -> io::Result<Progressed> {
+        match &mut self.stage {
+            Stage::Connecting { since } => match socket::connected(&self.socket) {
+                None if since.elapsed() > PATIENCE => return Err(io::ErrorKind::TimedOut.into()),
+                None => return Ok(Progressed::Nothing),
+                Some(result) => {
+                    result?;
+                    poll.change(&self.socket, whose, false);
+                    say(&self.socket, &self.hello.encode(key))?;
+                    self.stage = Stage::Challenge(Message::NEW);
+                }
+            },
+            Stage::Challenge(message) => {
+                let Some(challenge) = message.read(&self.socket)? else { return Ok(Progressed::Nothing) };
+                let proof = self.hello.proof(key, challenge).ok_or_else(|| {
+                    io::Error::other("what answers there does not know the key of this job: another program?")
+                })?;
+                say(&self.socket, &proof)?;
+                self.stage = Stage::Verdict(Message::NEW);
+            }
+            Stage::Verdict(message) => {
+                let Some(said) = message.read(&self.socket)? else { return Ok(Progressed::Nothing) };
+                return match hello::read_verdict(said) {
+                    Some(true) => Ok(Progressed::Open),
+                    Some(false) => Ok(Progressed::Refused),
+                    None => Err(io::ErrorKind::InvalidData.into()),
+                };
+            }
+        }
+        Ok(Progressed::Further)
+    }
+}
+
+enum Claim {
+    Nothing(Message<HELLO_BYTES>),
+    /// Has said a hello with the key, and was given this number.
+    Hello(Hello, Nonce, Message<PROOF_BYTES>),
+}
+
+struct Stranger {
+    socket: OwnedFd,
+    claim: Claim,
+}
+
+/// A connection whose other end is proved to be a process of this job.
+pub(super) struct Proved {
+    pub(super) socket: OwnedFd,
+    pub(super) from: u32,
+}
+
+/// All connections that others have opened and not proved.
+#[derive(Default)]
+pub(super) struct Strangers {
+    all: BTreeMap<u32, Stranger>,
+    next: u32,
+}
+
+impl Strangers {
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Takes in whoever has connected; `processes` is how many there are in the job.
+    pub(super) fn admit(&mut self, listener: &OwnedFd, poll: &Poll, processes: usize) -> Vec<u32> {
+        let mut new = Vec::new();
+        while new.len() < STRANGERS
+            && let Some(socket) = socket::accept(listener)
+        {
+            let number = self.next;
+            self.next = self.next.wrapping_add(1);
+            if poll.watch(&socket, Whose::Stranger(number), false).is_ok() {
+                self.all.insert(number, Stranger { socket, claim: Claim::Nothing(Message::NEW) });
+                new.push(number);
+            }
+            self.limit(processes);
+        }
+        new
+    }
+
+    /// Sends the oldest away where there are too many: first of those who have said nothing.
+    fn limit(&mut self, processes: usize) {
+        let is_silent = |stranger: &Stranger| matches!(stranger.claim, Claim::Nothing(_));
+        let silent = self.all.values().filter(|stranger| is_silent(stranger)).count();
+        let oldest = if silent > STRANGERS {
+            self.all.iter().find(|(_, stranger)| is_silent(stranger)).map(|(number, _)| *number)
+        } else if self.all.len() > STRANGERS + 2 * processes {
+            self.all.keys().next().copied()
+        } else {
+            None
+        };
+        if let Some(oldest) = oldest {
+            self.all.remove(&oldest);
+        }
+    }
+
+    /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong is sent away.
+    pub(super) fn hear(&mut self, number: u32, own: u32, key: &Key) -> Option<Proved> {
+        let stranger = self.all.get_mut(&number)?;
+        match stranger.hear(own, key) {
+            Ok(None) => None,
+            Ok(Some(from)) => {
+                let stranger = self.all.remove(&number)?;
+                Some(Proved { socket: stranger.socket, from })
+            }
+            Err(_) => {
+                self.all.remove(&number);
+                None
+            }
+        }
+    }
+}
+
+impl Stranger {
+    fn hear(&mut self, own: u32, key: &Key) -> io::Result<Option<u32>> {
+        let wrong = || io::Error::from(io::ErrorKind::InvalidData);
+        if let Claim::Nothing(message) = &mut self.claim {
+            let Some(said) = message.read(&self.socket)? else { return Ok(None) };
+            let hello = Hello::decode(said, key).filter(|hello| hello.to == own).ok_or_else(wrong)?;
+            let nonce = socket::nonce()?;
+            say(&self.socket, &hello.challenge(key, &nonce))?;
+            self.claim = Claim::Hello(hello, nonce, Message::NEW);
+        }
+        let Claim::Hello(hello, nonce, message) = &mut self.claim else { return Ok(None) };
+        let Some(proof) = message.read(&self.socket)? else { return Ok(None) };
+        if hello.is_proved(key, nonce, proof) { Ok(Some(hello.from)) } else { Err(wrong()) }
+    }
+}
+
+/// Tells the other side whether its connection is taken.
+pub(super) fn answer(socket: &OwnedFd, accepted: bool) -> bool {
+    say(socket, &hello::verdict(accepted)).is_ok()
+}

@@ -1,0 +1,320 @@
+//! Opening, refusing, leaving and losing of connections, among wires of one process.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+use super::frame::Frame;
+use super::hello::{Hello, VERDICT_BYTES};
+use super::{Contact, Key, Link, Listener, Tcp};
+use crate::{Header, RegionKey, Sink};
+
+#[derive(Default)]
+struct Inbox {
+    arrived: Vec<(PeerIndex, u64)>,
+    released: Vec<u64>,
+    pulled: Vec<u64>,
+    lost: Vec<PeerIndex>,
+}
+
+impl Sink for Inbox {
+    fn arrived(&mut self, from: PeerIndex, header: &Header, _payload: *const u8, _length: usize) {
+        self.arrived.push((from, header.words[0]));
+    }
+    fn released(&mut self, token: u64) {
+        self.released.push(token);
+    }
+    fn pulled(&mut self, token: u64) {
+        self.pulled.push(token);
+    }
+    fn lost(&mut self, peer: PeerIndex) {
+        self.lost.push(peer);
+    }
+}
+
+fn address(listener: &Listener) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], listener.port()))
+}
+
+fn key() -> Key {
+    Key::of_secret(b"a test")
+}
+
+/// Wires of processes that all know each other.
+fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
+    let listeners: Vec<Listener> = (0..count).map(|_| Listener::open().unwrap()).collect();
+    let addresses: Vec<SocketAddr> = listeners.iter().map(address).collect();
+    let wire = |(own, listener)| {
+        let far = (0..count).filter(|other| *other != own);
+        let contact = |other: u32| Contact { peer: PeerIndex(other), places: vec![addresses[other as usize]] };
+        (Tcp::new(listener, PeerIndex(own), key(), far.map(contact).collect()).unwrap(), Inbox::default())
+    };
+    (0..count).zip(listeners).map(wire).collect()
+}
+
+fn send(wire: &mut Tcp, place: usize, number: u64) {
+    let header = Header { protocol: 1, words: [number, 0] };
+    // SAFETY: there is no payload.
+    unsafe { wire.short(place, &header, std::ptr::null(), 0) }.unwrap();
+}
+
+fn turn(wires: &mut [(Tcp, Inbox)]) {
+    wires.iter_mut().for_each(|(wire, inbox)| {
+        wire.progress(inbox);
+    });
+}
+
+/// Turns all wires until `done`.
+fn until(wires: &mut [(Tcp, Inbox)], done: impl Fn(&[(Tcp, Inbox)]) -> bool) {
+    let begin = Instant::now();
+    while !done(wires) {
+        turn(wires);
+        assert!(begin.elapsed() < Duration::from_secs(60), "what was waited for did not come");
+    }
+}
+
+fn turns(wires: &mut [(Tcp, Inbox)], count: usize) {
+    (0..count).for_each(|_| turn(wires));
+}
+
+/// A connection as a process of the job with this key would make it: what the wire says to its proof.
+fn shake_hands(wire: &mut [(Tcp, Inbox)], place: SocketAddr, hello: Hello, key: &Key) -> Option<(TcpStream, Vec<u8>)> {
+    let mut stream = TcpStream::connect(place).unwrap();
+    stream.write_all(&hello.encode(key)).unwrap();
+    turns(wire, 100);
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let mut challenge = [0; 48];
+    stream.read_exact(&mut challenge).ok()?;
+    stream.write_all(&hello.proof(key, &challenge)?).unwrap();
+    turns(wire, 100);
+    let mut verdict = vec![0; VERDICT_BYTES];
+    stream.read_exact(&mut verdict).ok()?;
+    Some((stream, verdict))
+}
+
+/// One wire that knows of a process 1, whose place is played by the test.
+fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
+    let listener = Listener::open().unwrap();
+    let place = address(&listener);
+    let contacts = [1, 2].map(|peer| Contact { peer: PeerIndex(peer), places: Vec::new() });
+    (vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())], place)
+}
+
+const HELLO: Hello = Hello { from: 1, to: 0, nonce: [3; 16] };
+
+#[test]
+fn of_two_connections_one_is_kept() {
+    for begun_by_the_first in [0, 1, 2, 3, 5, 9] {
+        let mut wires = wires(2);
+        send(&mut wires[0].0, 0, 10);
+        turns(&mut wires[..1], begun_by_the_first);
+        send(&mut wires[1].0, 0, 20);
+        until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.arrived.len() == 1));
+        send(&mut wires[0].0, 0, 11);
+        send(&mut wires[1].0, 0, 21);
+        until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.arrived.len() == 2));
+        assert_eq!(wires[0].1.arrived, [(PeerIndex(1), 20), (PeerIndex(1), 21)]);
+        assert_eq!(wires[1].1.arrived, [(PeerIndex(0), 10), (PeerIndex(0), 11)]);
+        until(&mut wires, |wires| wires.iter().all(|(wire, _)| wire.strangers.len() == 0 && wire.opening.is_empty()));
+        assert!(wires.iter().all(|(wire, inbox)| wire.open.len() == 1 && inbox.lost.is_empty()));
+    }
+}
+
+#[test]
+fn all_connect_to_all_at_the_same_time() {
+    let mut wires = wires(8);
+    for (wire, _) in &mut wires {
+        (0..7).for_each(|place| send(wire, place, place as u64));
+    }
+    until(&mut wires, |wires| wires.iter().all(|(wire, inbox)| inbox.arrived.len() == 7 && !wire.busy()));
+}
+
+#[test]
+fn whoever_does_not_know_the_key_gets_nothing() {
+    let (mut wire, place) = alone();
+    assert!(shake_hands(&mut wire, place, HELLO, &Key::of_secret(b"another")).is_none());
+    // The right key, but meant for another process; a process that the job does not have.
+    assert!(shake_hands(&mut wire, place, Hello { to: 9, ..HELLO }, &key()).is_none());
+    assert!(shake_hands(&mut wire, place, Hello { from: 7, ..HELLO }, &key()).is_none());
+    turns(&mut wire, 200);
+    assert!(wire[0].0.open.is_empty() && wire[0].1.arrived.is_empty() && wire[0].1.lost.is_empty());
+}
+
+#[test]
+fn a_recorded_proof_is_worth_nothing_later() {
+    let (mut wire, place) = alone();
+    let mut stream = TcpStream::connect(place).unwrap();
+    stream.write_all(&HELLO.encode(&key())).unwrap();
+    turns(&mut wire, 100);
+    let mut challenge = [0; 48];
+    stream.read_exact(&mut challenge).unwrap();
+    let recorded = HELLO.proof(&key(), &challenge).unwrap();
+    drop(stream);
+    let mut again = TcpStream::connect(place).unwrap();
+    again.write_all(&HELLO.encode(&key())).unwrap();
+    turns(&mut wire, 100);
+    again.read_exact(&mut challenge).unwrap();
+    again.write_all(&recorded).unwrap();
+    turns(&mut wire, 100);
+    again.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let mut verdict = [0; VERDICT_BYTES];
+    assert!(again.read_exact(&mut verdict).is_err() && wire[0].0.open.is_empty());
+}
+
+#[test]
+fn a_flood_of_strangers_is_bounded_and_keeps_nobody_out() {
+    let (mut wire, place) = alone();
+    let mut flood = Vec::new();
+    for round in 0..500 {
+        let mut stream = TcpStream::connect(place).unwrap();
+        // Some are silent, some say something.
+        if round % 2 == 0 {
+            stream.write_all(&[round as u8; 10]).unwrap();
+        }
+        flood.push(stream);
+        turns(&mut wire, 4);
+    }
+    turns(&mut wire, 100);
+    assert!(wire[0].0.strangers.len() <= 64, "{}", wire[0].0.strangers.len());
+    let (mut stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    assert_eq!(verdict, b"accepted");
+    stream.write_all(&Frame::Message { protocol: 1, length: 0, words: [5, 0] }.encode()).unwrap();
+    until(&mut wire, |wire| wire[0].1.arrived == [(PeerIndex(1), 5)]);
+}
+
+#[test]
+fn a_frame_that_makes_no_sense_ends_the_connection_with_a_sentence() {
+    let senseless = [
+        [0xff; 24],
+        Frame::Data { number: 0, offset: 0, length: 10 }.encode(),
+        Frame::Data { number: u32::MAX, offset: u64::MAX, length: u64::MAX }.encode(),
+    ];
+    for bytes in senseless {
+        let (mut wire, place) = alone();
+        let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+        stream.write_all(&bytes).unwrap();
+        until(&mut wire, |wire| !wire[0].1.lost.is_empty());
+        assert_eq!(wire[0].1.lost, [PeerIndex(1)]);
+        let sentence = wire[0].0.loss(0).unwrap();
+        assert!(sentence.starts_with("the connection to rank 1 is broken: it sent "), "{sentence}");
+    }
+}
+
+#[test]
+fn a_region_of_another_peer_is_not_given_away() {
+    let (mut wire, place) = alone();
+    let secret = [42u8; 100];
+    let source = || Source::Bytes { pointer: secret.as_ptr(), length: 100 };
+    // SAFETY: the bytes live until the end of the test.
+    let (of_other, own) = unsafe { (wire[0].0.publish(1, 1, source()), wire[0].0.publish(0, 2, source())) };
+    let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    for RegionKey([name, _]) in [of_other, own] {
+        stream.write_all(&Frame::Pull { number: 9, name, wanted: u64::MAX }.encode()).unwrap();
+    }
+    turns(&mut wire, 200);
+    let mut answer = [0; 24];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(Frame::decode(&answer), Ok(Frame::End { number: 9 }));
+    // The own one comes, as long as it is, and ends.
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(Frame::decode(&answer), Ok(Frame::Data { number: 9, offset: 0, length: 100 }));
+    let mut rest = [0; 124];
+    stream.read_exact(&mut rest).unwrap();
+    assert!(rest[..100] == secret && rest[100..] == Frame::End { number: 9 }.encode());
+    assert_eq!(wire[0].1.released, [2]);
+}
+
+#[test]
+fn more_data_than_was_asked_for_is_refused_and_stays_outside() {
+    let (mut wire, place) = alone();
+    let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    let mut room = [0u8; 64];
+    let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 32 };
+    // SAFETY: the room lives until the end of the test.
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
+    stream.write_all(&Frame::Data { number: 0, offset: 0, length: 33 }.encode()).unwrap();
+    stream.write_all(&[9; 200]).unwrap();
+    until(&mut wire, |wire| !wire[0].1.lost.is_empty());
+    assert!(room[32..] == [0; 32] && wire[0].1.pulled.is_empty());
+}
+
+#[test]
+fn what_comes_in_the_place_of_data_is_read_all_the_same() {
+    let (mut wire, place) = alone();
+    let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    let mut room = [0u8; 100];
+    let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 100 };
+    // SAFETY: the room lives until the end of the test.
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
+    let mut bytes = Vec::new();
+    for number in 0..5 {
+        bytes.extend(Frame::Message { protocol: 1, length: 3, words: [number, 0] }.encode());
+        bytes.extend([1, 2, 3]);
+    }
+    let half = |offset| Frame::Data { number: 0, offset, length: 50 }.encode();
+    bytes.extend(half(0));
+    bytes.extend([8; 50]);
+    bytes.extend(Frame::Message { protocol: 1, length: 0, words: [5, 0] }.encode());
+    bytes.extend(half(50));
+    bytes.extend([9; 50]);
+    bytes.extend(Frame::Message { protocol: 1, length: 0, words: [6, 0] }.encode());
+    // At once, and cut in every way.
+    stream.set_nodelay(true).unwrap();
+    for piece in bytes.chunks(7) {
+        stream.write_all(piece).unwrap();
+        turns(&mut wire, 2);
+    }
+    until(&mut wire, |wire| wire[0].1.arrived.len() == 7);
+    assert!(wire[0].1.arrived.iter().map(|(_, number)| *number).eq(0..7));
+    assert!(room[..50] == [8; 50] && room[50..] == [9; 50] && wire[0].1.pulled == [7]);
+}
+
+#[test]
+fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
+    let (mut wire, _) = alone();
+    let nobody = address(&Listener::open().unwrap());
+    wire[0].0.peers[0].contact.places = vec![nobody];
+    send(&mut wire[0].0, 0, 1);
+    send(&mut wire[0].0, 1, 1);
+    until(&mut wire, |wire| wire[0].1.lost.len() == 2);
+    let sentence = wire[0].0.loss(0).unwrap();
+    assert!(sentence.starts_with(&format!("rank 1 cannot be reached: {nobody} (")), "{sentence}");
+    assert_eq!(wire[0].0.loss(1), Some("nobody has said where it can be reached"));
+    assert!(!wire[0].0.busy(), "a message to the lost peer still waits");
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
+    let mut wires = wires(2);
+    send(&mut wires[0].0, 0, 1);
+    until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
+    // As if nothing had gone over it.
+    wires[0].0.peers[0].output.written = 0;
+    if let Link::Open(connection) = &mut wires[1].0.peers[0].link {
+        connection.input.read = 0;
+    }
+    wires[0].0.broke(0, "a test");
+    send(&mut wires[0].0, 0, 2);
+    until(&mut wires, |wires| wires[1].1.arrived.len() == 2);
+    assert!(wires.iter().all(|(_, inbox)| inbox.lost.is_empty()));
+    // Afterwards it is a loss.
+    wires[0].0.broke(0, "a test");
+    until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.lost.len() == 1));
+    assert_eq!(wires[0].0.loss(0), Some("the connection to rank 1 is broken: a test"));
+}
+
+#[test]
+fn a_process_that_ends_is_lost_and_one_that_leaves_is_not() {
+    let mut wires = wires(3);
+    (1..3).for_each(|from| send(&mut wires[from].0, 0, from as u64));
+    until(&mut wires, |wires| wires[0].1.arrived.len() == 2);
+    drop(wires.pop());
+    until(&mut wires, |wires| wires[0].1.lost == [PeerIndex(2)]);
+    wires.iter_mut().for_each(|(wire, _)| wire.leave());
+    assert!(wires.iter().all(|(wire, _)| wire.busy()));
+    until(&mut wires, |wires| wires.iter().all(|(wire, _)| !wire.busy()));
+    assert!(wires[0].1.lost.len() == 1 && wires[1].1.lost.is_empty());
+}

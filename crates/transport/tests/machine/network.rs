@@ -1,0 +1,34 @@
+//! Wires over sockets of this machine, among ranks that are on several hosts in name.
+
+use towpath_base::ids::PeerIndex;
+use towpath_machine::memory::create_file;
+use towpath_transport::shm::Settings;
+use towpath_transport::tcp::{Card, Contact, Key, Listener, Tcp, networks};
+use towpath_transport::{Segment, Wires};
+
+/// The wires of `ranks` ranks on hosts of `per_host` ranks each.
+pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Vec<Wires> {
+    let mut listeners: Vec<Option<Listener>> = (0..ranks).map(|_| Some(Listener::open().unwrap())).collect();
+    let own = networks(Some("lo"));
+    let ports: Vec<u16> = listeners.iter().flatten().map(Listener::port).collect();
+    let cards: Vec<Card> =
+        ports.chunks(per_host).map(|ports| Card { networks: own.clone(), ports: ports.to_vec() }).collect();
+    let key = Key::of_secret(b"a test");
+    let mut wires = Vec::new();
+    for first in (0..ranks).step_by(per_host) {
+        let file = create_file("towpath-conformance").unwrap();
+        let near: Vec<PeerIndex> = (first..ranks.min(first + per_host)).map(|rank| PeerIndex(rank as u32)).collect();
+        for local in 0..near.len() {
+            let segment = Segment::map(&file, near.len(), local).unwrap();
+            let far = (0..ranks).filter(|rank| rank / per_host != first / per_host);
+            let contact = |rank: usize| Contact {
+                peer: PeerIndex(rank as u32),
+                places: cards[rank / per_host].places(rank % per_host, &own),
+            };
+            let listener = listeners[first + local].take().unwrap();
+            let tcp = Tcp::new(listener, near[local], key.clone(), far.map(contact).collect()).unwrap();
+            wires.push(Wires::of_host(segment, near.clone(), settings).with_tcp(tcp));
+        }
+    }
+    wires
+}
