@@ -1,6 +1,8 @@
 //! Building the lane: cores, waiting policy, wires and engine.
 
+use towpath_base::ids::PeerIndex;
 use towpath_engine::{Engine, Limits};
+use towpath_launch::client::Job;
 use towpath_machine::wait::Waiter;
 use towpath_transport::Wires;
 use towpath_transport::shm::Segment;
@@ -13,11 +15,12 @@ use crate::waiting::Waiting;
 use crate::world::failed_start;
 
 /// The lane of this process.
-pub(crate) fn lane(segment: &Segment, local_ranks: usize) -> Result<Lane> {
-    let waiter = Waiter::new(local_ranks, segment.head(), segment.own_control());
+pub(crate) fn lane(segment: &Segment, job: &Job) -> Result<Lane> {
+    let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
+    let waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let waiting = Waiting::new(waiter, segment.clone());
-    let mut wires = Wires::chosen(segment.clone()).map_err(failed_start)?;
+    let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
     wires.set_across(towpath_datatype::copy_across);
-    let engine = Engine::new(wires, Limits::from_settings(), local_ranks);
+    let engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

@@ -377,7 +377,7 @@ fn build(thread_level: i32) -> Result<World> {
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
     let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
     drop(file);
-    let lane = crate::start::lane(&segment, local)?;
+    let lane = crate::start::lane(&segment, &job)?;
     let number = (job.nonce ^ job.nonce >> 32) as u32;
     let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();
     let me = PeerIndex(job.rank);

@@ -58,7 +58,7 @@ fn wires(count: u32) -> Vec<(Tcp, Inbox)> {
 fn send(wire: &mut Tcp, place: usize, number: u64) {
     let header = Header { protocol: 1, words: [number, 0] };
     // SAFETY: there is no payload.
-    unsafe { wire.short(place, &header, std::ptr::null(), 0) }.unwrap();
+    unsafe { wire.row(place, &header, std::ptr::null(), 0) }.unwrap();
 }
 
 fn turn(wires: &mut [(Tcp, Inbox)]) {
