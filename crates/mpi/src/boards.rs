@@ -14,7 +14,7 @@ use towpath_machine::cores;
 use crate::comm::{Comm, Form};
 use crate::constants::ERR_TRUNCATE;
 use crate::error::{Error, Result};
-use crate::internal::{broadcast, gather_everywhere};
+use crate::internal::{broadcast, synchronize};
 use crate::lane::Lane;
 use crate::world;
 
@@ -133,9 +133,12 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let place = (said >> PLACE_SHIFT) as usize;
     if said & UNCERTAIN != 0 {
-        // Whoever comes here has said where it runs.
-        gather_everywhere(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking), &[0])?;
-        said = agree(comm, if cores::are_shared(head, ranks) { CROWDED } else { 0 })?;
+        // Whoever comes here has said where it runs. Where that are all, all see the same.
+        synchronize(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))?;
+        said = if cores::are_shared(head, ranks) { CROWDED } else { 0 };
+        if peers.len() < ranks as usize {
+            said = agree(comm, said)?;
+        }
     }
     let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
     let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));

@@ -3,6 +3,7 @@
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::transfer::{Source, Target};
 use towpath_collective::allgather::{Allgather, allgather};
+use towpath_collective::barrier::barrier;
 use towpath_collective::broadcast::bcast;
 use towpath_collective::{Blocks, Buffer, Call, Element, Plan};
 use towpath_engine::Mode;
@@ -48,6 +49,13 @@ pub(crate) fn broadcast_plan(team: &Team, root: usize, words: &mut [u64]) -> Res
     let call = Call { team, selection: world::selection()? };
     let data = Buffer { pointer: words.as_mut_ptr().cast(), count: words.len() as i64, element: Element::dense(8) };
     bcast(&call, root, &data).map_err(plan_failed)
+}
+
+/// Nobody goes on before everybody has come here.
+pub(crate) fn synchronize(team: &Team, sequence: u32) -> Result<()> {
+    let plan = barrier(&Call { team, selection: world::selection()? }).map_err(plan_failed)?;
+    // SAFETY: the plan moves no bytes.
+    unsafe { run(plan, sequence) }
 }
 
 /// Everybody gives `mine` and gets the words of all, by rank.

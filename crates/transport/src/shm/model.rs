@@ -85,7 +85,7 @@ fn ring() -> (RingSender<Flags>, RingReceiver<Flags>) {
     let (lines, progress) = (Flags::new(LINES, LINE_WORDS), Flags::new(1, 1));
     let bytes = 64 * LINES as u32;
     let sender = RingSender::new(lines.clone(), progress.clone(), LINES as u32, bytes, bytes);
-    (sender, RingReceiver::new(lines, progress, LINES as u32, bytes))
+    (sender, RingReceiver::new(lines, progress, LINES as u32, bytes, bytes))
 }
 
 #[test]

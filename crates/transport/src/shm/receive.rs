@@ -243,7 +243,7 @@ impl Shm {
                 let words = self.segment.words(place.lines_at(), place.lines as usize * LINE_WORDS);
                 (words, self.segment.words(place.offset as usize, 1))
             };
-            let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes);
+            let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes, place.provided);
             self.hot.push(HotRing { from: from as u32, receiver, lines: self.segment.at(place.lines_at()), seen: 0 });
         } else {
             // The sender may have rung while the stream was in the ring.

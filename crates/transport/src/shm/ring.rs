@@ -13,6 +13,10 @@ use crate::arriving::PART_BYTES;
 /// Of how many longer messages a pair touches memory before it looks for some that is free again.
 const WALK: u32 = 4;
 
+/// Messages up to so many bytes stay within the payload that is provided when that is at least a lap long.
+const SHORT: u32 = 2048;
+const LAP: u32 = 16 * 1024;
+
 /// Words of a line.
 pub(crate) const LINE_WORDS: usize = LINE / 4;
 
@@ -64,7 +68,7 @@ impl<W: Words> RingSender<W> {
             Some(offset) if offset + bytes <= self.payload.touched.max(walk) => offset,
             first => {
                 self.look();
-                self.payload.place(bytes).or(first)?
+                self.payload.place_again(bytes).or(first)?
             }
         };
         self.payload.take(payload, bytes);
@@ -149,6 +153,15 @@ impl PayloadRow {
         (self.head + bytes < self.tail).then_some(self.head)
     }
 
+    /// As [`PayloadRow::place`], for who has just looked what is free: a short message begins the next lap rather than to
+    /// touch fresh pages, once a lap is long enough that a look for each costs little.
+    fn place_again(&self, bytes: u32) -> Option<u32> {
+        let place = self.place(bytes);
+        let is_fresh = place.is_some_and(|offset| offset + bytes > self.touched);
+        let laps = bytes <= SHORT && self.touched >= LAP && self.head >= self.tail && bytes < self.tail;
+        if is_fresh && laps { Some(0) } else { place }
+    }
+
     #[inline]
     fn take(&mut self, offset: u32, bytes: u32) {
         self.before = self.head;
@@ -185,8 +198,9 @@ pub(crate) struct RingReceiver<W> {
 
 impl<W: Words> RingReceiver<W> {
     /// As [`RingSender::new`].
-    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32) -> RingReceiver<W> {
-        let bytes_per_publication = bytes / 4;
+    pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingReceiver<W> {
+        // So that a sender that stays within a lap finds room before its end.
+        let bytes_per_publication = if touched >= LAP { (bytes / 4).min(touched / 2) } else { bytes / 4 };
         RingReceiver { lines, progress, mask: count - 1, next: 0, published: 0, bytes: 0, bytes_per_publication }
     }
 
@@ -283,10 +297,37 @@ mod tests {
         }
     }
 
+    #[test]
+    fn short_messages_do_not_touch_more_than_a_lap() {
+        let (words, progress) = (Private::new(32 * LINE_WORDS), Private::new(1));
+        let mut sender = RingSender::new(words.clone(), progress.clone(), 32, 65536, LAP + 2048);
+        let mut receiver = RingReceiver::new(words, progress, 32, 65536, LAP + 2048);
+        let mut under_way = std::collections::VecDeque::new();
+        for number in 0..1000 {
+            let bytes = 700 + 64 * (number % 16);
+            let claim = sender.claim(bytes).expect("room for three messages");
+            let places: Vec<&(usize, usize)> = under_way.iter().collect();
+            let end = claim.payload + bytes;
+            assert!(
+                places.iter().all(|(from, to)| end <= *from || *to <= claim.payload),
+                "message {number} on another"
+            );
+            assert_eq!(sender.grown(), None, "message {number} touches fresh pages");
+            sender.commit();
+            under_way.push_back((claim.payload, end));
+            // One is always under way, so the sender never finds the ring empty.
+            if under_way.len() > 2 {
+                let (from, to): (usize, usize) = under_way.pop_front().unwrap();
+                assert!(receiver.ready().is_some());
+                receiver.advance(to - from);
+            }
+        }
+    }
+
     fn pair(lines: u32, bytes: u32) -> (RingSender<Private>, RingReceiver<Private>) {
         let (words, progress) = (Private::new(lines as usize * LINE_WORDS), Private::new(1));
         let sender = RingSender::new(words.clone(), progress.clone(), lines, bytes, bytes);
-        (sender, RingReceiver::new(words, progress, lines, bytes))
+        (sender, RingReceiver::new(words, progress, lines, bytes, bytes))
     }
 
     #[test]
