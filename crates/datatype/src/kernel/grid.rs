@@ -11,6 +11,8 @@
 
 use super::block::copy;
 use super::{Grid, GridKernel, LINE, Level, by_length, opaque, prefetch};
+#[cfg(target_arch = "x86_64")]
+use super::words;
 use std::hint::black_box;
 use std::ptr::copy_nonoverlapping;
 
@@ -73,7 +75,7 @@ mod avx2 {
 mod avx512 {
     use super::*;
     use crate::kernel::pattern::{Pattern, pack_rows};
-    use crate::kernel::{stream, words};
+    use crate::kernel::stream;
 
     /// Whether gathers or scatters, as the stride is that of one side or the other, are worth while.
     fn scattered(length: usize, stride: isize, far: bool) -> bool {
@@ -100,7 +102,9 @@ mod avx512 {
                 _ if LENGTH == words::WORD && grid.is_unpacking() && stream::suits_words_unpacked(grid) => {
                     stream::unpack_words(grid);
                 }
-                _ if grid.is_packing() && scattered(LENGTH, grid.from_block, grid.far) => words::pack(grid),
+                _ if grid.is_packing() && scattered(LENGTH, grid.from_block, grid.far) => {
+                    if words::suits_joining(grid) { words::pack_joined(grid) } else { words::pack(grid) }
+                }
                 _ if grid.is_unpacking() && scattered(LENGTH, grid.to_block, grid.far) => words::unpack(grid),
                 _ if LENGTH > 16 && grid.is_unpacking() => avx2::fixed::<LENGTH>(grid),
                 _ => fixed_blocks::<LENGTH>(grid),
@@ -150,6 +154,10 @@ unsafe fn fixed_blocks<const LENGTH: usize>(grid: &Grid) {
     // SAFETY: handed through. A dense side has distances that the compiler knows.
     unsafe {
         if stride.unsigned_abs() > if grid.far { LINE } else { NEAR_BYTES } {
+            #[cfg(target_arch = "x86_64")]
+            if LENGTH == words::WORD && grid.is_packing() && words::suits_joining(grid) {
+                return words::pack_joined(grid);
+            }
             return match (grid.is_unpacking(), grid.far) {
                 (false, false) => one_by_one::<LENGTH, false, false>(grid),
                 (false, true) => one_by_one::<LENGTH, false, true>(grid),

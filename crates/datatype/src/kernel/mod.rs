@@ -8,7 +8,7 @@
 //! | `grid` | `rows` x `blocks` equal blocks between two pairs of strides | all |
 //! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
-//! | `words` | a grid of 8-byte words on lines of their own | AVX-512 |
+//! | `words` | a grid of 8-byte words on lines of their own | all, AVX-512 with gathers and scatters |
 //! | `stream` | long grids of such words, past the caches | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!

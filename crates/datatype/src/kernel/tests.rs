@@ -19,12 +19,23 @@ fn naive(grid: &Grid) {
 const ROOM: usize = 1 << 17;
 
 /// Runs a grid at every level and compares all of the memory with what the naive loop leaves.
-fn check(blocks: usize, rows: usize, length: usize, [to_block, to_row, from_block, from_row]: [isize; 4]) {
-    let from: Vec<u8> = (0..ROOM).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
+fn check(blocks: usize, rows: usize, length: usize, strides: [isize; 4]) {
+    check_in(ROOM, blocks, rows, length, strides);
+}
+
+/// As [`check`], in so many bytes of memory.
+fn check_in(
+    room: usize,
+    blocks: usize,
+    rows: usize,
+    length: usize,
+    [to_block, to_row, from_block, from_row]: [isize; 4],
+) {
+    let from: Vec<u8> = (0..room).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
     let run = |work: &dyn Fn(&Grid)| {
-        let mut to = vec![0u8; ROOM];
+        let mut to = vec![0u8; room];
         // Far from the ends, for negative strides, and never at a line's begin.
-        let (middle, far) = (ROOM / 2 + 3, blocks % 2 == 1);
+        let (middle, far) = (room / 2 + 3, blocks % 2 == 1);
         let start = |stride: isize| if stride < 0 { middle } else { 101 };
         let grid = Grid {
             to: to.as_mut_ptr().wrapping_add(start(to_block)),
@@ -71,6 +82,22 @@ fn long_rows_of_short_blocks_agree() {
             if stride > length {
                 let (dense, stride) = (length as isize, stride as isize);
                 check(500, 2, length, [dense, 500 * dense, stride, 500 * stride + 7]);
+            }
+        }
+    }
+}
+
+#[test]
+fn grids_on_pages_of_their_own_agree() {
+    for length in [3, 8, 12, 16, 24, 32, 48, 512, 700, 2048] {
+        for blocks in [1, 2, 10, 15] {
+            for stride in [4096, 32768, -33000] {
+                let (dense, rows) = (length as isize, 2);
+                let row = blocks as isize * stride + 8;
+                let room = rows * (blocks + 1) * stride.unsigned_abs() * if stride < 0 { 2 } else { 1 } + (1 << 15);
+                check_in(room, blocks, rows, length, [dense, blocks as isize * dense, stride, row]);
+                check_in(room, blocks, rows, length, [stride, row, dense, blocks as isize * dense]);
+                check_in(room, blocks, rows, length, [stride, row, stride, row]);
             }
         }
     }
