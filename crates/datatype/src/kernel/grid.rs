@@ -10,7 +10,7 @@
 //!   far apart 128 (60 GB/s against 18).
 
 use super::block::copy;
-use super::{Grid, GridKernel, LINE, Level, by_length, opaque, prefetch};
+use super::{Grid, GridKernel, LINE, Level, by_length, columns, opaque, prefetch};
 #[cfg(target_arch = "x86_64")]
 use super::words;
 use std::hint::black_box;
@@ -102,6 +102,7 @@ mod avx512 {
                 _ if LENGTH == words::WORD && grid.is_unpacking() && stream::suits_words_unpacked(grid) => {
                     stream::unpack_words(grid);
                 }
+                _ if grid.is_unpacking() && columns::suits(LENGTH, grid) => fixed_blocks::<LENGTH>(grid),
                 _ if grid.is_packing() && scattered(LENGTH, grid.from_block, grid.far) => {
                     if words::suits_joining(grid) { words::pack_joined(grid) } else { words::pack(grid) }
                 }
@@ -154,6 +155,9 @@ unsafe fn fixed_blocks<const LENGTH: usize>(grid: &Grid) {
     // SAFETY: handed through. A dense side has distances that the compiler knows.
     unsafe {
         if stride.unsigned_abs() > if grid.far { LINE } else { NEAR_BYTES } {
+            if grid.is_unpacking() && columns::suits(LENGTH, grid) {
+                return columns::unpack::<LENGTH>(grid);
+            }
             #[cfg(target_arch = "x86_64")]
             if LENGTH == words::WORD && grid.is_packing() && words::suits_joining(grid) {
                 return words::pack_joined(grid);

@@ -8,6 +8,7 @@
 //! | `grid` | `rows` x `blocks` equal blocks between two pairs of strides | all |
 //! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
+//! | `columns` | a grid of short blocks far apart, unpacked | all |
 //! | `words` | a grid of 8-byte words on lines of their own | all, AVX-512 with gathers and scatters |
 //! | `stream` | long grids of such words, past the caches | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
@@ -16,6 +17,7 @@
 //! block is on, and is not used.
 
 mod block;
+mod columns;
 mod grid;
 mod list;
 #[cfg(target_arch = "x86_64")]
