@@ -14,7 +14,7 @@ pub(crate) unsafe fn exchange<const PACK: bool>(user: *mut u8, packed: *mut u8, 
 
 /// Longer blocks are left to `memcpy`, which knows how to treat them; a call for each shorter one would cost more than
 /// the bytes.
-const LONG: usize = 2048;
+pub(super) const LONG: usize = 2048;
 
 /// Copies one block of any length; short ones by two overlapping moves, which is cheaper than calling `memcpy`.
 ///

@@ -12,7 +12,7 @@
 use super::block::copy;
 use super::{Grid, GridKernel, LINE, Level, by_length, columns, opaque, prefetch};
 #[cfg(target_arch = "x86_64")]
-use super::words;
+use super::{lines, words};
 use std::hint::black_box;
 use std::ptr::copy_nonoverlapping;
 
@@ -116,7 +116,7 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(super) unsafe fn any(grid: &Grid) {
         // SAFETY: handed through.
-        unsafe { any_blocks(grid) }
+        unsafe { if lines::suits(grid) { lines::blocks(grid) } else { any_blocks(grid) } }
     }
 }
 

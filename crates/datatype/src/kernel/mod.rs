@@ -9,6 +9,7 @@
 //! | `list` | equal blocks at listed offsets, to or from packed bytes | all |
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
 //! | `columns` | a grid of short blocks far apart, unpacked | all |
+//! | `lines` | a grid of long blocks | AVX-512 |
 //! | `words` | a grid of 8-byte words on lines of their own | all, AVX-512 with gathers and scatters |
 //! | `stream` | long grids of such words, past the caches | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
@@ -19,6 +20,8 @@
 mod block;
 mod columns;
 mod grid;
+#[cfg(target_arch = "x86_64")]
+mod lines;
 mod list;
 #[cfg(target_arch = "x86_64")]
 mod pattern;
