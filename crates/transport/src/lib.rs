@@ -12,6 +12,7 @@
 pub mod ahead;
 mod arriving;
 mod bytes;
+pub mod clic;
 mod copy;
 pub mod error;
 pub mod loopback;

@@ -1,0 +1,249 @@
+//! A receiver's half of a group.
+
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+
+use super::{Group, MOST_PARTS, Parts, Time, WINDOW, pause};
+use crate::clic::refusal::Refusal;
+use crate::clic::timer::{MICROSECOND, sooner};
+
+/// Parts may overtake each other by so much before a gap is a loss.
+const SLACK: Time = 20 * MICROSECOND;
+
+#[derive(Debug)]
+struct Message {
+    number: u32,
+    token: u64,
+    capacity: u32,
+    /// Known with the first part: length in bytes and number of parts.
+    length: Option<(u32, u32)>,
+    here: Parts,
+    repair_at: Option<Time>,
+    tries: u32,
+}
+
+/// Where a part belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The caller's name for the message.
+    pub token: u64,
+    /// Offset in it.
+    pub offset: u32,
+    /// Bytes that fit; the rest is beyond what was expected.
+    pub keep: usize,
+}
+
+/// A message that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The caller's name for it.
+    pub token: u64,
+    /// How long it is.
+    pub length: u32,
+    /// Its number, for the root to know.
+    pub number: u32,
+}
+
+/// Parts to ask the root for: bit i of the bitmap is part `first + i`, all ones are everything from there on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Of which message.
+    pub message: u32,
+    /// The first.
+    pub first: u32,
+    /// Which.
+    pub bitmap: u32,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Member {
+    group: Group,
+    /// Number of the next message to be expected.
+    next: u32,
+    messages: VecDeque<Message>,
+    /// Parts of the next messages have been dropped, because nobody expected them.
+    dropped: [bool; WINDOW],
+}
+
+impl Member {
+    /// Of this group.
+    pub fn new(group: Group) -> Member {
+        Member { group, next: 0, messages: VecDeque::new(), dropped: [false; WINDOW] }
+    }
+
+    /// The group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// True when another message may be expected.
+    pub fn has_room(&self) -> bool {
+        self.messages.len() < WINDOW
+    }
+
+    /// Expects the next message of the group, of at most `capacity` bytes. There must be [`Member::has_room`].
+    pub fn expect(&mut self, now: Time, token: u64, capacity: u32) -> Option<u32> {
+        if !self.has_room() {
+            return None;
+        }
+        let number = self.next;
+        let repair_at = self.dropped[0].then_some(now);
+        self.dropped.rotate_left(1);
+        self.dropped[WINDOW - 1] = false;
+        let here = Parts::default();
+        self.messages.push_back(Message { number, token, capacity, length: None, here, repair_at, tries: 0 });
+        self.next = self.next.wrapping_add(1);
+        Some(number)
+    }
+
+    /// A part came: where it belongs. Nothing has changed yet; once it lies there, [`Member::placed`] is called.
+    pub fn place(&mut self, number: u32, total: u32, index: u32, bytes: usize) -> Result<Placed, Refusal> {
+        let ahead = number.wrapping_sub(self.next) as usize;
+        if ahead < WINDOW {
+            self.dropped[ahead] = true;
+            return Err(Refusal::Unknown);
+        }
+        let parts = self.group.parts(total).ok_or(Refusal::Length)?;
+        if index >= parts || index >= MOST_PARTS {
+            return Err(Refusal::Range);
+        }
+        if bytes != self.group.bytes_of(index, total) as usize {
+            return Err(Refusal::Length);
+        }
+        let chunk = u32::from(self.group.chunk);
+        let message = self.find(number).ok_or(Refusal::Again)?;
+        if message.length.is_some_and(|length| length != (total, parts)) {
+            return Err(Refusal::Length);
+        }
+        if message.here.has(index) {
+            return Err(Refusal::Again);
+        }
+        let offset = index * chunk;
+        Ok(Placed { token: message.token, offset, keep: bytes.min(message.capacity.saturating_sub(offset) as usize) })
+    }
+
+    /// The part lies where [`Member::place`] said.
+    pub fn placed(&mut self, number: u32, total: u32, index: u32, now: Time) -> Option<Finished> {
+        let parts = self.group.parts(total)?;
+        let message = self.find(number)?;
+        message.length = Some((total, parts));
+        message.here.insert(index);
+        message.tries = 0;
+        let count = message.here.count();
+        if count == parts {
+            let token = message.token;
+            self.messages.retain(|message| message.number != number);
+            return Some(Finished { token, length: total, number });
+        }
+        // Parts come in order: whatever is missing before this one, or after the last, is lost.
+        let gap = count <= index || index == parts - 1;
+        message.repair_at = if gap { sooner(message.repair_at, Some(now + SLACK)) } else { message.repair_at };
+        None
+    }
+
+    /// What to ask the root for now.
+    pub fn missing(&self, now: Time) -> Option<Missing> {
+        let message = self.messages.iter().find(|message| message.repair_at.is_some_and(|at| at <= now))?;
+        let parts = message.length.map_or(MOST_PARTS, |(_, parts)| parts);
+        let first = (0..parts).find(|index| !message.here.has(*index))?;
+        if (first..parts).all(|index| !message.here.has(index)) {
+            return Some(Missing { message: message.number, first, bitmap: u32::MAX });
+        }
+        // One bit stays free, since all ones mean everything.
+        let bits = (0..31).filter(|bit| first + bit < parts && !message.here.has(first + bit));
+        Some(Missing { message: message.number, first, bitmap: bits.fold(0, |all, bit| all | 1 << bit) })
+    }
+
+    /// The request that [`Member::missing`] gave has gone out.
+    pub fn asked(&mut self, missing: &Missing, now: Time) {
+        if let Some(message) = self.find(missing.message) {
+            message.repair_at = Some(now + pause(message.tries));
+            message.tries += 1;
+        }
+    }
+
+    /// When to ask next.
+    pub fn deadline(&self) -> Option<Time> {
+        self.messages.iter().filter_map(|message| message.repair_at).fold(None, |a, b| sooner(a, Some(b)))
+    }
+
+    /// True when no message is expected.
+    pub fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn find(&mut self, number: u32) -> Option<&mut Message> {
+        self.messages.iter_mut().find(|message| message.number == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: Group = Group { number: 1, session: 2, root: 0, chunk: 100 };
+
+    fn part(member: &mut Member, number: u32, index: u32, now: Time) -> Result<Option<Finished>, Refusal> {
+        let bytes = GROUP.bytes_of(index, 950) as usize;
+        let placed = member.place(number, 950, index, bytes)?;
+        assert_eq!((placed.token, placed.offset, placed.keep), (u64::from(number) + 50, index * 100, bytes));
+        Ok(member.placed(number, 950, index, now))
+    }
+
+    #[test]
+    fn gaps_are_asked_for_and_every_part_counts_once() {
+        let mut member = Member::new(GROUP);
+        assert_eq!(member.expect(0, 50, 2000), Some(0));
+        assert_eq!(member.deadline(), None);
+        for index in [0, 1, 4, 9] {
+            assert_eq!(part(&mut member, 0, index, 10), Ok(None));
+        }
+        assert_eq!((member.deadline(), member.missing(10)), (Some(10 + SLACK), None));
+        assert_eq!(part(&mut member, 0, 4, 20), Err(Refusal::Again));
+        let missing = member.missing(10 + SLACK).unwrap();
+        assert_eq!(missing, Missing { message: 0, first: 2, bitmap: 0b111_1011 & !(1 << 7) });
+        member.asked(&missing, 20);
+        assert!(member.deadline().unwrap() > 20 + SLACK);
+        for index in [2, 3, 5, 6, 7] {
+            assert_eq!(part(&mut member, 0, index, 30), Ok(None));
+        }
+        assert_eq!(part(&mut member, 0, 8, 30), Ok(Some(Finished { token: 50, length: 950, number: 0 })));
+        assert!(member.is_idle());
+        assert_eq!(part(&mut member, 0, 8, 30), Err(Refusal::Again));
+    }
+
+    #[test]
+    fn what_nobody_expected_is_repaired_when_somebody_does() {
+        let mut member = Member::new(GROUP);
+        assert_eq!(member.place(0, 950, 3, 100), Err(Refusal::Unknown));
+        assert_eq!(member.place(1, 950, 3, 100), Err(Refusal::Unknown));
+        assert_eq!(member.place(2, 950, 3, 100), Err(Refusal::Again), "from nowhere");
+        member.expect(5, 50, 950).unwrap();
+        assert_eq!(member.missing(5), Some(Missing { message: 0, first: 0, bitmap: u32::MAX }));
+        member.expect(5, 51, 950).unwrap();
+        assert_eq!(member.expect(5, 52, 950), None);
+        (0..10).for_each(|index| assert!(part(&mut member, 0, index, 5).is_ok()));
+        assert_eq!(member.missing(5), Some(Missing { message: 1, first: 0, bitmap: u32::MAX }));
+        assert_eq!((member.expect(5, 52, 950), member.missing(5).unwrap().message), (Some(2), 1));
+    }
+
+    #[test]
+    fn nonsense_is_refused_and_what_does_not_fit_is_cut() {
+        let mut member = Member::new(GROUP);
+        member.expect(0, 50, 150).unwrap();
+        for (total, index, bytes, why) in [
+            (950, 10, 100, Refusal::Range),
+            (950, 0, 99, Refusal::Length),
+            (950, 9, 100, Refusal::Length),
+            (u32::MAX, 0, 100, Refusal::Length),
+        ] {
+            assert_eq!(member.place(0, total, index, bytes), Err(why));
+        }
+        assert_eq!(member.place(0, 950, 1, 100).unwrap().keep, 50);
+        assert_eq!(member.place(0, 950, 2, 100).unwrap().keep, 0);
+        assert_eq!(member.placed(0, 950, 1, 0), None);
+        assert_eq!(member.place(0, 951, 2, 100), Err(Refusal::Length), "it has another length now");
+    }
+}

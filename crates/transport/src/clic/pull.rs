@@ -1,0 +1,510 @@
+//! The receiving end of bulk: regions of the peer are fetched in blocks of up to 64 chunks, asked for as far as the process has
+//! credit, each block over the rail that will be through first. Chunks are placed by offset, in any order; what is missing
+//! of a block is asked for again, over another rail if its own is down.
+//!
+//! A block misses something when its last chunk came before others, when the answer to a later request over the same rail came
+//! first, or when nothing came for too long. Stale answers cannot hurt: a request has a number that is not used
+//! again for 16 million blocks, and a chunk is placed once.
+//!
+//! Bounded: [`BLOCKS`] blocks are under way at most. The list of pulls grows only by what the own process asks for.
+
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+
+use super::Time;
+use super::credit::{Credits, Share};
+use super::frame::{Ask, ones, since};
+use super::rails::Rails;
+use super::refusal::Refusal;
+use super::region::Key;
+use super::timer::sooner;
+
+/// Most blocks of a peer under way.
+pub const BLOCKS: usize = 64;
+
+/// Longest block in bytes.
+pub const BLOCK_BYTES: u64 = 64 << 10;
+
+#[derive(Debug)]
+struct Pull {
+    token: u64,
+    key: Key,
+    wanted: u64,
+    /// Bytes from the front that blocks have been made for.
+    opened: u64,
+    arrived: u64,
+}
+
+#[derive(Debug)]
+struct Block {
+    /// Index into the table of pulls.
+    pull: usize,
+    offset: u64,
+    length: u32,
+    chunk: u32,
+    missing: u64,
+    rail: u8,
+    /// When it was asked for the last time; `None`: that is still to be done.
+    asked: Option<Time>,
+    first_asked: Time,
+    deadline: Time,
+    tries: u32,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    block: Option<Block>,
+}
+
+/// Where a chunk belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The caller's name for the pull.
+    pub token: u64,
+    /// Offset in the pull's target.
+    pub offset: u64,
+}
+
+/// A pull that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The caller's name for it.
+    pub token: u64,
+    /// The region, which the peer may have back.
+    pub key: Key,
+}
+
+/// A request to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Over which rail.
+    pub rail: u8,
+    /// Its number.
+    pub number: u32,
+    /// What it asks for.
+    pub ask: Ask,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Pulls {
+    rank: u32,
+    pulls: Vec<Option<Pull>>,
+    free: Vec<usize>,
+    /// Pulls for which blocks are still to be made, oldest first.
+    queue: VecDeque<usize>,
+    blocks: Vec<Slot>,
+    share: Share,
+    /// Blocks that exist, and those of them whose request is still to be sent.
+    under_way: usize,
+    unasked: usize,
+    /// The stamp that the newest answer echoed.
+    stamp: u32,
+}
+
+/// All rails carry the same chunks, whole cache lines, so that a block can move to another rail at any time.
+fn chunk_of(rails: &Rails) -> u32 {
+    let payload = rails.least_payload();
+    (if payload > 64 { payload & !63 } else { payload.max(1) }) as u32
+}
+
+impl Pulls {
+    /// Pulls from the peer of this rank (the name under which it stands in the queue for credit).
+    pub fn new(rank: u32) -> Pulls {
+        let blocks = (0..BLOCKS).map(|_| Slot::default()).collect();
+        let (pulls, free, queue) = (Vec::new(), Vec::new(), VecDeque::new());
+        Pulls { rank, pulls, free, queue, blocks, share: Share::default(), under_way: 0, unasked: 0, stamp: 0 }
+    }
+
+    /// Fetches the first `wanted` bytes of a region: more than none, and no more than it has.
+    pub fn add(&mut self, token: u64, key: Key, wanted: u64) {
+        let pull = Some(Pull { token, key, wanted: wanted.min(key.length), opened: 0, arrived: 0 });
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.pulls.push(None);
+            self.pulls.len() - 1
+        });
+        self.pulls[index] = pull;
+        self.queue.push_back(index);
+    }
+
+    /// True when nothing is being fetched.
+    pub fn is_empty(&self) -> bool {
+        self.free.len() == self.pulls.len()
+    }
+
+    /// Its turn has come in the queue for credit.
+    pub fn called(&mut self, credits: &Credits) {
+        credits.called(&mut self.share);
+    }
+
+    /// Makes blocks as far as there is credit.
+    pub fn open(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
+        while let Some(&index) = self.queue.front() {
+            let Some(place) = self.blocks.iter().position(|slot| slot.block.is_none()) else { break };
+            let Some(pull) = &mut self.pulls[index] else { break };
+            credits.pulls(&mut self.share, true);
+            let left = (pull.wanted - pull.opened).min(BLOCK_BYTES);
+            let rail = rails.for_block(left, now);
+            let chunk = chunk_of(rails);
+            let least = left.min(2 * u64::from(chunk));
+            let most = left.min(64 * u64::from(chunk));
+            let Some(mut taken) = credits.take(&mut self.share, self.rank, least, most) else { return };
+            if taken < most {
+                // Whole chunks only, else every block would end with a crumb.
+                let crumb = (taken - least) % u64::from(chunk);
+                credits.give(&mut self.share, crumb);
+                taken -= crumb;
+            }
+            let length = taken as u32;
+            rails.asked(rail, taken);
+            let missing = ones(length.div_ceil(chunk));
+            let (offset, asked) = (pull.opened, None);
+            let block = Block {
+                pull: index,
+                offset,
+                length,
+                chunk,
+                missing,
+                rail,
+                asked,
+                first_asked: now,
+                deadline: now,
+                tries: 0,
+            };
+            let slot = &mut self.blocks[place];
+            (slot.generation, slot.block) = (slot.generation.wrapping_add(1), Some(block));
+            self.unasked += 1;
+            self.under_way += 1;
+            pull.opened += taken;
+            if pull.opened == pull.wanted {
+                self.queue.pop_front();
+            }
+        }
+        if self.queue.is_empty() {
+            credits.pulls(&mut self.share, false);
+        }
+    }
+
+    /// The next request to send over a rail that is not in the bitmap `blocked`.
+    pub fn next(&self, blocked: u8) -> Option<Request> {
+        if self.unasked == 0 {
+            return None;
+        }
+        let wants = |(_, slot): &(usize, &Slot)| {
+            slot.block.as_ref().is_some_and(|block| block.asked.is_none() && blocked >> block.rail & 1 == 0)
+        };
+        let (place, slot) = self.blocks.iter().enumerate().find(wants)?;
+        let block = slot.block.as_ref()?;
+        let key = self.pulls[block.pull].as_ref()?.key;
+        let Block { offset, length, chunk, missing, .. } = *block;
+        let ask = Ask { slot: key.slot, generation: key.generation, offset, length, chunk, missing };
+        Some(Request { rail: block.rail, number: slot.generation << 8 | place as u32, ask })
+    }
+
+    /// The request that [`Pulls::next`] gave has gone out.
+    pub fn asked(&mut self, number: u32, rails: &Rails, asleep: bool, now: Time) {
+        let Ok(block) = self.find(number) else { return };
+        block.deadline = now + rails.bulk(block.rail).timeout(asleep, block.tries);
+        if block.tries == 0 {
+            block.first_asked = now;
+        }
+        block.asked = Some(now);
+        self.unasked -= 1;
+    }
+
+    /// Bytes of a chunk came: where they belong. Nothing has changed yet; once they lie there, [`Pulls::placed`] is called.
+    pub fn place(&mut self, number: u32, index: u32, length: usize) -> Result<Placed, Refusal> {
+        let block = self.find(number)?;
+        let at = u64::from(index) * u64::from(block.chunk);
+        if index >= 64 || at >= u64::from(block.length) {
+            return Err(Refusal::Range);
+        }
+        if length as u64 != u64::from(block.chunk).min(u64::from(block.length) - at) {
+            return Err(Refusal::Length);
+        }
+        if block.missing >> index & 1 == 0 {
+            return Err(Refusal::Again);
+        }
+        let (pull, offset) = (block.pull, block.offset + at);
+        let token = self.pulls[pull].as_ref().ok_or(Refusal::Unknown)?.token;
+        Ok(Placed { token, offset })
+    }
+
+    /// The bytes of a chunk lie where [`Pulls::place`] said. `stamp` is that of the request which they answer.
+    pub fn placed(
+        &mut self,
+        number: u32,
+        index: u32,
+        stamp: u32,
+        now: Time,
+        rails: &mut Rails,
+        credits: &mut Credits,
+    ) -> Option<Finished> {
+        let block = self.find(number).ok()?;
+        block.missing &= !(1 << index);
+        let length = block.chunk.min(block.length - index * block.chunk);
+        let last = block.missing >> index == 0;
+        let (rail, pull, complete) = (block.rail, block.pull, block.missing == 0);
+        let answered = since(stamp, now);
+        rails.settled(rail, u64::from(length));
+        rails.works(rail, now);
+        if complete {
+            let bytes = u64::from(block.length);
+            rails.block_done(rail, bytes, block.first_asked, now);
+            self.unasked -= usize::from(block.asked.is_none());
+            self.under_way -= 1;
+            self.blocks[(number & 0xff) as usize].block = None;
+            if let Some(trip) = answered {
+                credits.came(bytes, trip, rails.bulk(rail).least());
+                rails.bulk_sample(rail, trip);
+            }
+        } else if last {
+            let soon = now + rails.trip().slack();
+            block.deadline = block.deadline.min(soon);
+        }
+        if let Some(trip) = answered.filter(|_| self.stamp != stamp) {
+            self.stamp = stamp;
+            self.hurry(rail, now.saturating_sub(trip), now + rails.trip().slack());
+        }
+        credits.give(&mut self.share, u64::from(length));
+        let entry = self.pulls[pull].as_mut()?;
+        entry.arrived += u64::from(length);
+        if entry.arrived < entry.wanted {
+            return None;
+        }
+        let finished = Finished { token: entry.token, key: entry.key };
+        self.pulls[pull] = None;
+        self.free.push(pull);
+        Some(finished)
+    }
+
+    /// Blocks that were asked for over this rail before `then` have been overtaken.
+    fn hurry(&mut self, rail: u8, then: Time, soon: Time) {
+        // Stamps are coarser than times.
+        let then = then.saturating_sub(64);
+        for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
+            if block.rail == rail && block.asked.is_some_and(|asked| asked < then) {
+                block.deadline = block.deadline.min(soon);
+            }
+        }
+    }
+
+    /// Blocks whose time is over are asked for again, perhaps over another rail.
+    pub fn expire(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
+        for block in self.blocks.iter_mut().filter_map(|slot| slot.block.as_mut()) {
+            let Some(asked) = block.asked.filter(|_| block.deadline <= now) else { continue };
+            let bytes = u64::from(block.missing.count_ones()) * u64::from(block.chunk);
+            if now - asked >= rails.bulk(block.rail).timeout(false, 0) {
+                rails.missed(block.rail, asked, now);
+                block.tries += 1;
+            }
+            credits.lost(bytes);
+            block.asked = None;
+            self.unasked += 1;
+        }
+        self.leave_dead_rails(now, rails);
+    }
+
+    /// Blocks that wait to be asked for over a rail that is down move to another.
+    fn leave_dead_rails(&mut self, now: Time, rails: &mut Rails) {
+        for slot in &mut self.blocks {
+            let Some(block) = &mut slot.block else { continue };
+            if rails.is_up(block.rail) {
+                continue;
+            }
+            let left = u64::from(block.missing.count_ones()) * u64::from(block.chunk);
+            let other = rails.for_block(left, now);
+            if other == block.rail {
+                continue;
+            }
+            rails.settled(block.rail, left);
+            rails.asked(other, left);
+            (block.rail, block.tries) = (other, 0);
+            self.unasked += usize::from(block.asked.take().is_some());
+        }
+    }
+
+    /// When the next block's time is over.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.under_way == self.unasked {
+            return None;
+        }
+        let blocks = self.blocks.iter().filter_map(|slot| slot.block.as_ref());
+        blocks.filter(|block| block.asked.is_some()).map(|block| block.deadline).fold(None, |a, b| sooner(a, Some(b)))
+    }
+
+    /// The peer is gone: everything ends, all credit is given back.
+    pub fn forget(&mut self, credits: &mut Credits) {
+        credits.forget(&mut self.share, self.rank);
+        *self = Pulls::new(self.rank);
+    }
+
+    fn find(&mut self, number: u32) -> Result<&mut Block, Refusal> {
+        let slot = self.blocks.get_mut((number & 0xff) as usize);
+        let slot = slot.filter(|slot| slot.generation & 0x00ff_ffff == number >> 8);
+        slot.and_then(|slot| slot.block.as_mut()).ok_or(Refusal::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::stamp;
+    use super::super::rails::Link;
+    use super::super::timer::{ASLEEP_FLOOR, MICROSECOND};
+    use super::*;
+
+    const CHUNK: u64 = 1408;
+
+    struct Bench {
+        pulls: Pulls,
+        rails: Rails,
+        credits: Credits,
+        now: Time,
+        finished: Vec<u64>,
+    }
+
+    fn bench(links: usize) -> Bench {
+        let rails = Rails::new(&vec![Link { payload: 1450, speed: 0 }; links]);
+        Bench { pulls: Pulls::new(3), rails, credits: Credits::default(), now: 1_000_000, finished: Vec::new() }
+    }
+
+    impl Bench {
+        fn pull(&mut self, token: u64, length: u64) {
+            self.pulls.add(token, Key { slot: token as u32, generation: 0, length }, length);
+        }
+
+        fn ask(&mut self) -> Vec<Request> {
+            self.pulls.open(self.now, &mut self.rails, &mut self.credits);
+            let mut requests = Vec::new();
+            while let Some(request) = self.pulls.next(0) {
+                self.now += 64;
+                self.pulls.asked(request.number, &self.rails, false, self.now);
+                requests.push(request);
+            }
+            requests
+        }
+
+        fn data(&mut self, request: &Request, index: u32, asked: Time) -> Result<Placed, Refusal> {
+            let length = request.ask.chunk.min(request.ask.length - index * request.ask.chunk);
+            let placed = self.pulls.place(request.number, index, length as usize)?;
+            let (rails, credits) = (&mut self.rails, &mut self.credits);
+            let finished = self.pulls.placed(request.number, index, stamp(asked), self.now, rails, credits);
+            self.finished.extend(finished.map(|finished| finished.token));
+            Ok(placed)
+        }
+
+        fn answer(&mut self, request: &Request, asked: Time) {
+            for index in (0..64).filter(|index| request.ask.missing >> index & 1 != 0) {
+                self.data(request, index, asked).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_comes_in_blocks_within_the_credit() {
+        let mut bench = bench(1);
+        bench.pull(7, 1_000_000);
+        let (mut seen, mut rounds) = (0, 0);
+        while !bench.pulls.is_empty() {
+            let requests = bench.ask();
+            assert!(bench.credits.used() <= bench.credits.limit() && !requests.is_empty());
+            for request in requests {
+                assert_eq!((request.ask.offset, u64::from(request.ask.chunk)), (seen, CHUNK));
+                seen += u64::from(request.ask.length);
+                bench.answer(&request, bench.now);
+            }
+            rounds += 1;
+        }
+        assert_eq!((bench.finished.as_slice(), seen, bench.credits.used()), (&[7][..], 1_000_000, 0));
+        assert!(rounds > 2 && bench.credits.queue() <= 1);
+    }
+
+    #[test]
+    fn chunks_are_placed_once_wherever_they_come() {
+        let mut bench = bench(1);
+        bench.pull(7, 3 * CHUNK + 5);
+        let request = bench.ask()[0];
+        let now = bench.now;
+        assert_eq!(bench.data(&request, 3, now), Ok(Placed { token: 7, offset: 3 * CHUNK }));
+        assert_eq!(bench.data(&request, 3, now), Err(Refusal::Again));
+        assert_eq!(bench.pulls.place(request.number, 4, 5), Err(Refusal::Range));
+        assert_eq!(bench.pulls.place(request.number, 2, 5), Err(Refusal::Length));
+        assert_eq!(bench.pulls.place(request.number + 256, 2, CHUNK as usize), Err(Refusal::Unknown));
+        assert_eq!(bench.pulls.place(request.number + 1, 2, CHUNK as usize), Err(Refusal::Unknown));
+        (0..3).for_each(|index| assert!(bench.data(&request, index, now).is_ok()));
+        assert_eq!(bench.data(&request, 0, now), Err(Refusal::Unknown), "the block is complete");
+        assert_eq!(bench.finished, [7]);
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_for_again() {
+        let mut bench = bench(1);
+        bench.pull(7, 3 * CHUNK);
+        let request = bench.ask()[0];
+        let asked = bench.now;
+        assert_eq!(bench.pulls.deadline(), Some(asked + ASLEEP_FLOOR), "nothing is known of the way");
+        bench.now += 100 * MICROSECOND;
+        bench.rails.sample(0, 20 * MICROSECOND, bench.now);
+        bench.data(&request, 2, asked).unwrap();
+        let soon = bench.pulls.deadline().unwrap();
+        assert_eq!(soon, bench.now + bench.rails.trip().slack(), "the last chunk came and others did not");
+        bench.now = soon;
+        bench.pulls.expire(bench.now, &mut bench.rails, &mut bench.credits);
+        let again = bench.ask()[0];
+        assert_eq!((again.number, again.ask.missing), (request.number, 0b011));
+        bench.answer(&again, bench.now);
+        assert_eq!(bench.finished, [7]);
+    }
+
+    #[test]
+    fn an_overtaken_block_is_asked_for_again_soon() {
+        let mut bench = bench(1);
+        bench.pull(1, CHUNK);
+        let lost = bench.ask()[0];
+        bench.now += 10 * MICROSECOND;
+        bench.pull(2, CHUNK);
+        let other = bench.ask()[0];
+        bench.rails.sample(0, 20 * MICROSECOND, bench.now);
+        bench.answer(&other, bench.now);
+        bench.now += bench.rails.trip().slack();
+        bench.pulls.expire(bench.now, &mut bench.rails, &mut bench.credits);
+        assert_eq!(bench.ask()[0].number, lost.number);
+    }
+
+    #[test]
+    fn blocks_leave_a_dead_rail() {
+        let mut bench = bench(2);
+        (0..2).for_each(|rail| bench.rails.sample(rail, 20 * MICROSECOND, 0));
+        bench.pull(1, 200_000);
+        let requests = bench.ask();
+        let on = |requests: &[Request], rail| requests.iter().filter(|request| request.rail == rail).count();
+        assert!(on(&requests, 0) > 0 && on(&requests, 1) > 0);
+        // Rail 1 is silent.
+        while bench.rails.is_up(1) {
+            bench.now = bench.pulls.deadline().unwrap();
+            bench.pulls.expire(bench.now, &mut bench.rails, &mut bench.credits);
+            for request in bench.ask() {
+                if request.rail == 0 {
+                    bench.answer(&request, bench.now);
+                }
+            }
+        }
+        assert_eq!(bench.finished, [1]);
+        assert!(bench.pulls.is_empty() && bench.credits.used() == 0);
+    }
+
+    #[test]
+    fn a_lost_peer_gives_all_credit_back() {
+        let mut bench = bench(1);
+        bench.pull(1, 1 << 30);
+        let request = bench.ask()[0];
+        assert!(bench.credits.used() > 0);
+        bench.pulls.forget(&mut bench.credits);
+        assert_eq!((bench.credits.used(), bench.credits.queue(), bench.pulls.is_empty()), (0, 0, true));
+        assert_eq!(bench.pulls.place(request.number, 0, CHUNK as usize), Err(Refusal::Unknown));
+        bench.pull(1, CHUNK);
+        assert_eq!(bench.ask().len(), 1);
+    }
+}

@@ -1,0 +1,306 @@
+//! Bonding: the rails between two hosts, which are interfaces of the one joined to interfaces of the other, numbered alike by both.
+//!
+//! Small frames take the rail that answers soonest; blocks of bulk the one that will be through first, judged by what it still owes
+//! and by how fast it was, so that unequal links get unequal shares. Every block or frame that gets lost and every one that arrives
+//! is reported here; a rail that failed three times running is down until it answers a probe. If all are down, the one
+//! that failed least is tried, so that they take turns.
+
+#![forbid(unsafe_code)]
+
+use super::Time;
+use super::timer::{MILLISECOND, RoundTrip, SECOND, sooner};
+
+/// Most rails of a peer.
+pub const MOST_RAILS: usize = 4;
+
+/// Losses running after which a rail is down.
+const PATIENCE: u32 = 3;
+
+/// Bytes per second of a link of which nothing is known.
+const MODEST: u64 = 125_000_000;
+
+/// What is known of a rail beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Longest body of a frame in bytes: the MTU less the header (and those of IP and UDP, where it goes over them).
+    pub payload: u16,
+    /// Bytes per second that the slower end claims; 0 if it says nothing.
+    pub speed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rail {
+    link: Link,
+    up: bool,
+    misses: u32,
+    /// When the last frame was sent that decided about the rail, or came; older ones say nothing new.
+    judged: Time,
+    trip: RoundTrip,
+    bulk: RoundTrip,
+    owes: u64,
+    speed: u64,
+    free_at: Time,
+    probe_at: Time,
+    probes: u32,
+}
+
+/// The rails to one peer.
+#[derive(Debug)]
+pub struct Rails {
+    rails: Vec<Rail>,
+}
+
+impl Rails {
+    /// One to [`MOST_RAILS`] rails; more are not used.
+    pub fn new(links: &[Link]) -> Rails {
+        let rail = |link: &Link| Rail {
+            link: *link,
+            up: true,
+            misses: 0,
+            judged: 0,
+            trip: RoundTrip::default(),
+            bulk: RoundTrip::default(),
+            owes: 0,
+            speed: if link.speed > 0 { link.speed } else { MODEST },
+            free_at: 0,
+            probe_at: 0,
+            probes: 0,
+        };
+        assert!(!links.is_empty(), "a peer without a rail cannot be reached");
+        Rails { rails: links.iter().take(MOST_RAILS).map(rail).collect() }
+    }
+
+    /// How many.
+    pub fn count(&self) -> u8 {
+        self.rails.len() as u8
+    }
+
+    /// Longest body that this rail carries.
+    pub fn payload(&self, rail: u8) -> usize {
+        usize::from(self.rails[usize::from(rail)].link.payload)
+    }
+
+    /// Longest body that every rail carries: a frame of this size can be sent again over any of them.
+    pub fn least_payload(&self) -> usize {
+        self.rails.iter().map(|rail| usize::from(rail.link.payload)).min().unwrap_or(0)
+    }
+
+    /// True while the rail works as far as is known.
+    pub fn is_up(&self, rail: u8) -> bool {
+        self.rails[usize::from(rail)].up
+    }
+
+    /// The way and back of small frames over the best rail.
+    pub fn trip(&self) -> &RoundTrip {
+        &self.rails[usize::from(self.best())].trip
+    }
+
+    /// Request and answer of bulk over this rail.
+    pub fn bulk(&self, rail: u8) -> &RoundTrip {
+        &self.rails[usize::from(rail)].bulk
+    }
+
+    /// The rail for small frames.
+    #[inline]
+    pub fn best(&self) -> u8 {
+        if self.rails.len() == 1 {
+            return 0;
+        }
+        self.least(|rail| rail.trip.smoothed().unwrap_or(Time::MAX))
+    }
+
+    /// The rail that would be through first with so many bytes more.
+    pub fn for_block(&self, length: u64, now: Time) -> u8 {
+        if self.rails.len() == 1 {
+            return 0;
+        }
+        self.least(|rail| {
+            let trip = rail.trip.smoothed().unwrap_or(100 * MILLISECOND);
+            let busy = (rail.owes + length).saturating_mul(SECOND) / rail.speed.max(1);
+            now.saturating_add(trip).saturating_add(busy)
+        })
+    }
+
+    /// The rail that is up and has the least figure; without one, the rail that failed least.
+    fn least(&self, figure: impl Fn(&Rail) -> Time) -> u8 {
+        let judge = |(_, rail): &(usize, &Rail)| match rail.up {
+            true => (0, figure(rail), rail.misses),
+            false => (1, Time::from(rail.misses), 0),
+        };
+        self.rails.iter().enumerate().min_by_key(judge).map_or(0, |(index, _)| index as u8)
+    }
+
+    /// A frame sent then has not been answered in time. True when the rail is down by that.
+    pub fn missed(&mut self, rail: u8, sent: Time, now: Time) -> bool {
+        let others = self.rails.len() > 1;
+        let rail = &mut self.rails[usize::from(rail)];
+        if sent < rail.judged {
+            return false;
+        }
+        rail.judged = now;
+        rail.misses = rail.misses.saturating_add(1);
+        let falls = others && rail.up && rail.misses >= PATIENCE;
+        if falls {
+            (rail.up, rail.probes, rail.probe_at) = (false, 0, now);
+        }
+        falls
+    }
+
+    /// The rail has carried a frame there. A rail that is down needs more than that: an answer to a probe.
+    pub fn works(&mut self, rail: u8, now: Time) {
+        let rail = &mut self.rails[usize::from(rail)];
+        if rail.up {
+            (rail.misses, rail.judged) = (0, now);
+        }
+    }
+
+    /// A small frame's way and back over this rail.
+    pub fn sample(&mut self, rail: u8, measured: Time, now: Time) {
+        self.rails[usize::from(rail)].trip.sample(measured);
+        self.works(rail, now);
+    }
+
+    /// A probe was answered.
+    pub fn answered(&mut self, rail: u8, measured: Time, now: Time) {
+        self.rails[usize::from(rail)].up = true;
+        self.sample(rail, measured, now);
+    }
+
+    /// A rail that wants a probe now: it is down, or nothing is known of it.
+    pub fn probe(&self, now: Time) -> Option<u8> {
+        self.rails.iter().position(|rail| rail.wants_probe() && rail.probe_at <= now).map(|rail| rail as u8)
+    }
+
+    /// A probe has gone out.
+    pub fn probed(&mut self, rail: u8, now: Time) {
+        let rail = &mut self.rails[usize::from(rail)];
+        rail.probe_at = now + ((10 * MILLISECOND) << rail.probes.min(10)).min(SECOND);
+        rail.probes += 1;
+    }
+
+    /// When the next probe is due.
+    pub fn next_probe(&self) -> Option<Time> {
+        self.rails
+            .iter()
+            .filter(|rail| rail.wants_probe())
+            .map(|rail| rail.probe_at)
+            .fold(None, |a, b| sooner(a, Some(b)))
+    }
+
+    /// So many bytes have been asked for over this rail.
+    pub fn asked(&mut self, rail: u8, bytes: u64) {
+        self.rails[usize::from(rail)].owes += bytes;
+    }
+
+    /// So many bytes have come over it, or are no longer expected.
+    pub fn settled(&mut self, rail: u8, bytes: u64) {
+        let rail = &mut self.rails[usize::from(rail)];
+        rail.owes = rail.owes.saturating_sub(bytes);
+    }
+
+    /// A block of so many bytes, asked for then, is complete.
+    pub fn block_done(&mut self, rail: u8, bytes: u64, asked: Time, now: Time) {
+        let rail = &mut self.rails[usize::from(rail)];
+        // It was served after the one before it.
+        let took = now.saturating_sub(asked.max(rail.free_at)).max(1_000);
+        let measured = bytes.saturating_mul(SECOND) / took;
+        rail.speed = ((rail.speed.saturating_mul(3)).saturating_add(measured) / 4).max(1_000);
+        rail.free_at = now;
+    }
+
+    /// How long the answer to a request took.
+    pub fn bulk_sample(&mut self, rail: u8, measured: Time) {
+        self.rails[usize::from(rail)].bulk.sample(measured);
+    }
+}
+
+impl Rail {
+    fn wants_probe(&self) -> bool {
+        !self.up || self.trip.smoothed().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timer::MICROSECOND;
+    use super::*;
+
+    fn rails(speeds: &[u64]) -> Rails {
+        Rails::new(&speeds.iter().map(|speed| Link { payload: 1468, speed: *speed }).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn small_frames_take_the_rail_that_answers_soonest() {
+        let mut rails = rails(&[0, 0, 0]);
+        assert_eq!(rails.best(), 0);
+        rails.sample(2, 9_000, 0);
+        assert_eq!(rails.best(), 2, "the others are not measured");
+        rails.sample(1, 5_000, 0);
+        assert_eq!(rails.best(), 1);
+    }
+
+    #[test]
+    fn blocks_are_shared_out_by_speed() {
+        let mut rails = rails(&[300_000_000, 100_000_000]);
+        let mut blocks = [0; 2];
+        (0..2).for_each(|rail| rails.sample(rail, 10_000, 0));
+        for _ in 0..40 {
+            let rail = rails.for_block(65_536, 0);
+            rails.asked(rail, 65_536);
+            blocks[usize::from(rail)] += 1;
+        }
+        assert_eq!(blocks, [30, 10]);
+        // The second turns out to be as fast as the first.
+        rails.settled(0, u64::MAX);
+        rails.settled(1, u64::MAX);
+        for index in 1..100 {
+            let now = index * 218 * MICROSECOND;
+            rails.block_done(1, 65_536, 0, now);
+            rails.block_done(0, 65_536, 0, now);
+        }
+        let rail = rails.for_block(65_536, 0);
+        rails.asked(rail, 65_536);
+        assert_ne!(rails.for_block(65_536, 0), rail);
+    }
+
+    #[test]
+    fn a_dead_rail_is_left_and_comes_back_by_a_probe() {
+        let mut rails = rails(&[0, 0]);
+        rails.sample(0, 1_000, 0);
+        rails.sample(1, 2_000, 0);
+        assert_eq!((rails.best(), rails.next_probe()), (0, None));
+        assert!(!rails.missed(0, 10, 100));
+        assert!(!rails.missed(0, 20, 110), "sent before the last verdict: the same loss");
+        assert!(!rails.missed(0, 100, 200));
+        rails.works(0, 250);
+        assert!(!rails.missed(0, 300, 400) && !rails.missed(0, 400, 500));
+        assert!(rails.missed(0, 500, 600) && !rails.missed(0, 600, 700));
+        assert_eq!((rails.best(), rails.for_block(1, 0)), (1, 1));
+        rails.works(0, 800);
+        assert!(!rails.is_up(0), "an old frame proves nothing");
+        assert_eq!(rails.probe(800), Some(0));
+        rails.probed(0, 800);
+        assert_eq!((rails.probe(900), rails.next_probe()), (None, Some(800 + 10 * MILLISECOND)));
+        rails.answered(0, 1_000, 1_000);
+        assert_eq!((rails.best(), rails.next_probe()), (0, None));
+    }
+
+    #[test]
+    fn when_all_are_down_they_take_turns() {
+        let mut rails = rails(&[0, 0]);
+        for time in 0..3 {
+            rails.missed(0, time, time);
+            rails.missed(1, time, time);
+        }
+        let first = rails.best();
+        rails.missed(first, 10, 10);
+        assert_ne!(rails.best(), first);
+    }
+
+    #[test]
+    fn one_rail_alone_is_never_given_up() {
+        let mut rails = rails(&[0]);
+        assert!((0..100).all(|time| !rails.missed(0, time, time)));
+        assert!(rails.is_up(0));
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a frame was not believed. Nothing that comes from outside ends in a panic: it is counted here and forgotten.
+
+#![forbid(unsafe_code)]
+
+/// The reasons, in the order in which a frame is examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[repr(u8)]
+pub enum Refusal {
+    /// Shorter than a header.
+    #[error("the frame is shorter than a header")]
+    Short,
+    /// Another version of the protocol.
+    #[error("the frame speaks another version of the protocol")]
+    Version,
+    /// No kind of frame that exists.
+    #[error("the frame is of no known kind")]
+    Kind,
+    /// The length does not fit the frame, its kind, or what it belongs to.
+    #[error("the frame's length does not fit")]
+    Length,
+    /// The check is wrong: another job, a forger, or bits that fell over on the way.
+    #[error("the frame does not carry the check of this job")]
+    Forged,
+    /// For another endpoint of this host.
+    #[error("the frame is for another endpoint")]
+    Endpoint,
+    /// Came over another rail than it says, or one that does not exist.
+    #[error("the frame came over another rail than it says")]
+    Rail,
+    /// From nobody we know.
+    #[error("the frame comes from an unknown sender")]
+    Source,
+    /// Of an earlier life of one of the two processes.
+    #[error("the frame belongs to an earlier session")]
+    Stale,
+    /// Acknowledges what was never sent.
+    #[error("the frame acknowledges what was never sent")]
+    Acknowledgement,
+    /// Sequence number outside the window.
+    #[error("the frame's number lies outside the window")]
+    Window,
+    /// No room to keep a frame that came too early; it will come again.
+    #[error("there is no room for a frame that came too early")]
+    Room,
+    /// Names a region, request or group that is not there (any more).
+    #[error("the frame names something that is not there")]
+    Unknown,
+    /// Offset and length reach beyond what they belong to.
+    #[error("the frame reaches beyond the end of what it belongs to")]
+    Range,
+    /// Bytes that are here already. Harmless: what is sent again may come twice.
+    #[error("the frame's bytes are here already")]
+    Again,
+}
+
+const KINDS: usize = Refusal::Again as usize + 1;
+
+/// How often each reason occurred.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refusals([u64; KINDS]);
+
+impl Refusals {
+    /// Counts one.
+    pub fn count(&mut self, why: Refusal) {
+        self.0[why as usize] += 1;
+    }
+
+    /// How often this reason occurred.
+    pub fn of(&self, why: Refusal) -> u64 {
+        self.0[why as usize]
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &Refusals) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, theirs)| *own += theirs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_its_own_count() {
+        let mut refusals = Refusals::default();
+        for why in [Refusal::Short, Refusal::Again, Refusal::Again] {
+            refusals.count(why);
+        }
+        let mut sum = refusals;
+        sum.add(&refusals);
+        assert_eq!((sum.of(Refusal::Short), sum.of(Refusal::Again), sum.of(Refusal::Forged)), (2, 4, 0));
+        assert_eq!(sum.total(), 6);
+    }
+}

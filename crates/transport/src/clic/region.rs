@@ -1,0 +1,252 @@
+//! The publishing end of bulk: regions that the peer may ask for, and the answers that still have to go out.
+//!
+//! A request is answered from the region alone; nothing is remembered of what was sent, for the receiver asks again for what it
+//! misses. Bounded: [`ANSWERS`] requests wait at most, later ones are dropped. A region that is released or withdrawn is
+//! not read any more from that moment on, whatever requests are still there.
+
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+
+use super::frame::Ask;
+use super::refusal::Refusal;
+
+/// Most requests of a peer that wait for their answer.
+pub const ANSWERS: usize = 128;
+
+/// Names a region towards its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Slot in the owner's table.
+    pub slot: u32,
+    /// How often the slot has been used before.
+    pub generation: u32,
+    /// Length of the region in bytes.
+    pub length: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    generation: u32,
+    region: Option<Region>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    token: u64,
+    length: u64,
+    asked: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    rail: u8,
+    request: u32,
+    stamp: u32,
+    token: u64,
+    ask: Ask,
+}
+
+/// One frame of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Over which rail.
+    pub rail: u8,
+    /// For which request.
+    pub request: u32,
+    /// Which of its chunks.
+    pub index: u32,
+    /// The stamp of the request.
+    pub stamp: u32,
+    /// The owner's name for the region.
+    pub token: u64,
+    /// Where the bytes lie in it.
+    pub offset: u64,
+    /// How many.
+    pub length: u16,
+}
+
+/// The state.
+#[derive(Debug, Default)]
+pub struct Regions {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    answers: VecDeque<Answer>,
+}
+
+impl Regions {
+    /// Makes `length` bytes fetchable.
+    pub fn publish(&mut self, token: u64, length: u64) -> Key {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let entry = &mut self.slots[slot as usize];
+        entry.region = Some(Region { token, length, asked: false });
+        Key { slot, generation: entry.generation, length }
+    }
+
+    /// Takes a region back that nobody has asked for; false if somebody has.
+    pub fn withdraw(&mut self, key: Key) -> bool {
+        let untouched = self.find(key.slot, key.generation).is_ok_and(|region| !region.asked);
+        if untouched {
+            self.remove(key.slot);
+        }
+        untouched
+    }
+
+    /// The peer is done with a region: gives its token.
+    pub fn release(&mut self, slot: u32, generation: u32) -> Result<u64, Refusal> {
+        let token = self.find(slot, generation)?.token;
+        self.answers.retain(|answer| (answer.ask.slot, answer.ask.generation) != (slot, generation));
+        self.remove(slot);
+        Ok(token)
+    }
+
+    /// True when nothing is published.
+    pub fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
+    /// True when answers wait.
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// The peer asks, over a rail whose frames carry `payload` bytes.
+    pub fn asked(&mut self, ask: Ask, request: u32, stamp: u32, rail: u8, payload: usize) -> Result<(), Refusal> {
+        ask.chunks().ok_or(Refusal::Length)?;
+        if ask.chunk as usize > payload {
+            return Err(Refusal::Length);
+        }
+        let region = self.find(ask.slot, ask.generation)?;
+        if ask.offset.checked_add(u64::from(ask.length)).is_none_or(|end| end > region.length) {
+            return Err(Refusal::Range);
+        }
+        region.asked = true;
+        let token = region.token;
+        // Asked again while the first answer still waits: one will do.
+        if let Some(answer) = self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail) {
+            *answer = Answer { rail, request, stamp, token, ask };
+            return Ok(());
+        }
+        if self.answers.len() >= ANSWERS {
+            return Err(Refusal::Room);
+        }
+        self.answers.push_back(Answer { rail, request, stamp, token, ask });
+        Ok(())
+    }
+
+    /// The next frame to send over a rail that is not in the bitmap `blocked`.
+    pub fn next(&self, blocked: u8) -> Option<Chunk> {
+        let answer = self.answers.iter().find(|answer| blocked >> answer.rail & 1 == 0)?;
+        let Ask { offset, length, chunk, missing, .. } = answer.ask;
+        let index = missing.trailing_zeros();
+        let at = index * chunk;
+        Some(Chunk {
+            rail: answer.rail,
+            request: answer.request,
+            index,
+            stamp: answer.stamp,
+            token: answer.token,
+            offset: offset + u64::from(at),
+            length: chunk.min(length - at) as u16,
+        })
+    }
+
+    /// The frame that [`Regions::next`] gave has gone out.
+    pub fn sent(&mut self, chunk: &Chunk) {
+        let same = |answer: &Answer| answer.request == chunk.request && answer.rail == chunk.rail;
+        if let Some(place) = self.answers.iter().position(same) {
+            let missing = &mut self.answers[place].ask.missing;
+            *missing &= !(1 << chunk.index);
+            if *missing == 0 {
+                self.answers.remove(place);
+            }
+        }
+    }
+
+    fn find(&mut self, slot: u32, generation: u32) -> Result<&mut Region, Refusal> {
+        let entry = self.slots.get_mut(slot as usize).filter(|entry| entry.generation == generation);
+        entry.and_then(|entry| entry.region.as_mut()).ok_or(Refusal::Unknown)
+    }
+
+    fn remove(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        (entry.region, entry.generation) = (None, entry.generation.wrapping_add(1));
+        self.free.push(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(key: Key) -> Ask {
+        Ask { slot: key.slot, generation: key.generation, offset: 100, length: 250, chunk: 100, missing: 0b101 }
+    }
+
+    fn drain(regions: &mut Regions, blocked: u8) -> Vec<(u64, u16)> {
+        let mut out = Vec::new();
+        while let Some(chunk) = regions.next(blocked) {
+            out.push((chunk.offset, chunk.length));
+            regions.sent(&chunk);
+        }
+        out
+    }
+
+    #[test]
+    fn what_is_missing_is_sent_and_nothing_else() {
+        let mut regions = Regions::default();
+        let key = regions.publish(77, 350);
+        assert_eq!(regions.asked(ask(key), 5, 9, 1, 1000), Ok(()));
+        assert_eq!(regions.next(0b10), None, "that rail takes nothing now");
+        let first = regions.next(0).unwrap();
+        assert_eq!((first.token, first.request, first.index, first.stamp, first.rail), (77, 5, 0, 9, 1));
+        assert_eq!(drain(&mut regions, 0), [(100, 100), (300, 50)]);
+        assert!(!regions.has_answers());
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let mut regions = Regions::default();
+        let key = regions.publish(77, 349);
+        let good = ask(key);
+        let mut refused = |ask, payload| regions.asked(ask, 0, 0, 0, payload).unwrap_err();
+        assert_eq!(refused(good, 1000), Refusal::Range);
+        assert_eq!(refused(Ask { offset: u64::MAX, ..good }, 1000), Refusal::Range);
+        assert_eq!(refused(good, 99), Refusal::Length);
+        assert_eq!(refused(Ask { chunk: 0, ..good }, 99), Refusal::Length);
+        assert_eq!(refused(Ask { slot: 1, ..good }, 1000), Refusal::Unknown);
+        assert_eq!(refused(Ask { generation: 1, ..good }, 1000), Refusal::Unknown);
+    }
+
+    #[test]
+    fn a_region_ends_once_and_its_slot_is_another_then() {
+        let mut regions = Regions::default();
+        let key = regions.publish(1, 1000);
+        let other = regions.publish(2, 1000);
+        assert!(regions.withdraw(other) && !regions.withdraw(other));
+        regions.asked(ask(key), 1, 0, 0, 1000).unwrap();
+        assert!(!regions.withdraw(key));
+        assert_eq!(regions.release(key.slot, key.generation), Ok(1));
+        assert_eq!(drain(&mut regions, 0), [], "the memory is not ours any more");
+        assert_eq!(regions.release(key.slot, key.generation), Err(Refusal::Unknown));
+        assert!(regions.is_empty());
+        let next = regions.publish(3, 1000);
+        assert_eq!((next.slot, next.generation), (key.slot, key.generation + 1));
+        assert_eq!(regions.asked(ask(key), 1, 0, 0, 1000), Err(Refusal::Unknown));
+    }
+
+    #[test]
+    fn a_flood_of_requests_finds_an_end() {
+        let mut regions = Regions::default();
+        let key = regions.publish(1, 1000);
+        for request in 0..1000 {
+            let wanted = if request < ANSWERS as u32 { Ok(()) } else { Err(Refusal::Room) };
+            assert_eq!(regions.asked(ask(key), request, 0, 0, 1000), wanted);
+        }
+        assert_eq!(regions.asked(ask(key), 0, 0, 0, 1000), Ok(()), "the same again takes no room");
+        assert_eq!(drain(&mut regions, 0).len(), 2 * ANSWERS);
+    }
+}

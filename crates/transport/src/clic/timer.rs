@@ -1,0 +1,178 @@
+//! Time: how long a way and back takes, when something counts as lost, when to acknowledge, and when a few frames are worth
+//! waking a sleeper.
+//!
+//! Round trips are smoothed as in RFC 6298, from echoed stamps only, so that a frame that was sent twice cannot spoil them.
+//! Variance is left out: four times the mean, and never less than a floor, is far beyond it on one segment.
+
+#![forbid(unsafe_code)]
+
+use super::Time;
+
+/// A microsecond.
+pub const MICROSECOND: Time = 1_000;
+/// A millisecond.
+pub const MILLISECOND: Time = 1_000_000;
+/// A second.
+pub const SECOND: Time = 1_000_000_000;
+
+/// Shortest time after which a frame counts as lost, while the receiver spins.
+pub const AWAKE_FLOOR: Time = 200 * MICROSECOND;
+/// The same for a receiver that sleeps, or of which nothing is known.
+pub const ASLEEP_FLOOR: Time = 5 * MILLISECOND;
+/// Longest time between two attempts.
+pub const CEILING: Time = 100 * MILLISECOND;
+/// Longest time that an acknowledgement waits for company.
+pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
+/// Frames towards a sleeper go out together: so many,
+pub const GATHERED: usize = 8;
+/// or those of so long a time.
+pub const GATHER_FOR: Time = 10 * MICROSECOND;
+
+/// The time that a way and back takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTrip {
+    smoothed: Option<Time>,
+    least: Time,
+}
+
+impl RoundTrip {
+    /// Counts one measured way and back.
+    pub fn sample(&mut self, measured: Time) {
+        match &mut self.smoothed {
+            None => (self.smoothed, self.least) = (Some(measured), measured),
+            Some(smoothed) => {
+                *smoothed = (*smoothed * 7 + measured) / 8;
+                self.least = self.least.min(measured);
+            }
+        }
+    }
+
+    /// The smoothed time; `None` before the first sample.
+    pub fn smoothed(&self) -> Option<Time> {
+        self.smoothed
+    }
+
+    /// The shortest ever seen; 0 before the first sample.
+    pub fn least(&self) -> Time {
+        self.least
+    }
+
+    /// After how long a frame counts as lost that has been tried `tries` times in vain.
+    pub fn timeout(&self, asleep: bool, tries: u32) -> Time {
+        let (base, floor) = match self.smoothed {
+            Some(smoothed) => (smoothed.saturating_mul(4), if asleep { ASLEEP_FLOOR } else { AWAKE_FLOOR }),
+            None => (0, ASLEEP_FLOOR),
+        };
+        let patience = base.max(floor);
+        // A way that takes longer than the ceiling stays possible.
+        (patience << tries.min(16)).min(CEILING.max(patience))
+    }
+
+    /// How far a frame may be overtaken by later ones before it counts as lost.
+    pub fn slack(&self) -> Time {
+        (self.smoothed.unwrap_or(ASLEEP_FLOOR) / 4).max(10 * MICROSECOND)
+    }
+}
+
+/// What an acknowledgement echoes: the newest ordered frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// Its stamp.
+    pub stamp: u32,
+    /// The rail that it came over; the answer goes back over the same, which may be the only one that works.
+    pub rail: u8,
+    /// When it came.
+    pub at: Time,
+}
+
+/// When to acknowledge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delay {
+    newest: Option<Newest>,
+    due: Option<Time>,
+    frames: u32,
+}
+
+impl Delay {
+    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every` frames are full.
+    pub fn arrived(&mut self, newest: Newest, at_once: bool, every: u32) {
+        self.newest = Some(newest);
+        self.frames += 1;
+        let latest = if at_once || self.frames >= every { newest.at } else { newest.at + ACKNOWLEDGE_AFTER };
+        self.due = Some(self.due.map_or(latest, |due| due.min(latest)));
+    }
+
+    /// Another frame has carried the acknowledgement, or it was sent itself.
+    pub fn carried(&mut self) {
+        (self.due, self.frames) = (None, 0);
+    }
+
+    /// When an acknowledgement must go out.
+    pub fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// What it echoes.
+    pub fn newest(&self) -> Option<Newest> {
+        self.newest
+    }
+}
+
+/// When frames that wait for a sleeping receiver go out: at once if it is awake, else when there are enough or the oldest
+/// has waited long enough. `None`: now.
+pub fn gather_until(asleep: bool, waiting: usize, oldest: Time, now: Time) -> Option<Time> {
+    let until = oldest + GATHER_FOR;
+    (asleep && waiting < GATHERED && now < until).then_some(until)
+}
+
+/// The earlier of two times, where a missing one is never.
+pub(super) fn sooner(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_follows_the_round_trip_and_doubles() {
+        let mut trip = RoundTrip::default();
+        assert_eq!(trip.timeout(false, 0), ASLEEP_FLOOR, "nothing is known yet");
+        trip.sample(10 * MICROSECOND);
+        assert_eq!((trip.timeout(false, 0), trip.timeout(true, 0)), (AWAKE_FLOOR, ASLEEP_FLOOR));
+        assert_eq!(trip.timeout(false, 3), 8 * AWAKE_FLOOR);
+        assert_eq!(trip.timeout(false, 60), CEILING);
+        (0..100).for_each(|_| trip.sample(MILLISECOND));
+        let patience = trip.timeout(false, 0);
+        assert!(patience > 3_900 * MICROSECOND && patience <= 4 * MILLISECOND, "{patience}");
+        assert_eq!(trip.least(), 10 * MICROSECOND);
+        (0..100).for_each(|_| trip.sample(SECOND));
+        assert!(trip.timeout(false, 0) > 3 * SECOND, "a slow way is not tried again before it can answer");
+    }
+
+    #[test]
+    fn acknowledgements_wait_for_company_but_not_long() {
+        let mut delay = Delay::default();
+        let newest = |at| Newest { stamp: 1, rail: 0, at };
+        assert_eq!(delay.due(), None);
+        delay.arrived(newest(1000), false, 3);
+        delay.arrived(newest(2000), false, 3);
+        assert_eq!(delay.due(), Some(1000 + ACKNOWLEDGE_AFTER));
+        delay.arrived(newest(3000), false, 3);
+        assert_eq!(delay.due(), Some(3000), "a quarter of the window is full");
+        delay.carried();
+        delay.arrived(newest(4000), true, 3);
+        assert_eq!((delay.due(), delay.newest()), (Some(4000), Some(newest(4000))));
+    }
+
+    #[test]
+    fn a_sleeper_is_not_woken_for_each_frame() {
+        assert_eq!(gather_until(false, 1, 0, 0), None);
+        assert_eq!(gather_until(true, 1, 500, 600), Some(500 + GATHER_FOR));
+        assert_eq!(gather_until(true, GATHERED, 500, 600), None);
+        assert_eq!(gather_until(true, 1, 500, 500 + GATHER_FOR), None);
+    }
+}
