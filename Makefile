@@ -7,7 +7,8 @@
 #   make install PREFIX=/opt/towpath
 #   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
-#                              the order model with 10^7 messages of each pair
+#                              the order model with 10^7 messages of each pair;
+#                              10^7 steps of CLIC's protocol in its simulator
 #   make lint                  format, clippy, arrows, generated files, sizes
 #
 # All that is made lies under build/ and target/. Builds and benchmarks exclude each other by build/lock.
@@ -55,6 +56,7 @@ stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
+	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-transport --test clic -- --include-ignored)
 
 clean:
 	rm -rf build

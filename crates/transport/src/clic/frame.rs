@@ -38,7 +38,7 @@ pub enum Kind {
     /// A chunk of a region. Words: request, index of the chunk; sequence: the stamp of the request. Body: the bytes.
     Data = 5,
     /// Acknowledges. Words: the stamp of the newest frame that is acknowledged, and how long it waited for this answer (same
-    /// unit). Body: bit i says that frame `acknowledged + 1 + i` is here.
+    /// unit; all ones: there was none yet, the stamp means nothing). Body: bit i says that frame `acknowledged + 1 + i` is here.
     Acknowledge = 6,
     /// Agrees on a session. Words: the sender's incarnation, and the receiver's as far as the sender knows it.
     Greeting = 7,

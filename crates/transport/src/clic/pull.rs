@@ -113,8 +113,7 @@ fn chunk_of(rails: &Rails) -> u32 {
 impl Pulls {
     /// Pulls from the peer of this rank (the name under which it stands in the queue for credit).
     pub fn new(rank: u32) -> Pulls {
-        let blocks = (0..BLOCKS).map(|_| Slot::default()).collect();
-        let (pulls, free, queue) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (pulls, free, queue, blocks) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
         Pulls { rank, pulls, free, queue, blocks, share: Share::default(), under_way: 0, unasked: 0, stamp: 0 }
     }
 
@@ -142,7 +141,7 @@ impl Pulls {
     /// Makes blocks as far as there is credit.
     pub fn open(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
         while let Some(&index) = self.queue.front() {
-            let Some(place) = self.blocks.iter().position(|slot| slot.block.is_none()) else { break };
+            let Some(place) = self.free_block() else { break };
             let Some(pull) = &mut self.pulls[index] else { break };
             credits.pulls(&mut self.share, true);
             let left = (pull.wanted - pull.opened).min(BLOCK_BYTES);
@@ -339,6 +338,16 @@ impl Pulls {
     pub fn forget(&mut self, credits: &mut Credits) {
         credits.forget(&mut self.share, self.rank);
         *self = Pulls::new(self.rank);
+    }
+
+    fn free_block(&mut self) -> Option<usize> {
+        let free = self.blocks.iter().position(|slot| slot.block.is_none());
+        free.or_else(|| {
+            (self.blocks.len() < BLOCKS).then(|| {
+                self.blocks.push(Slot::default());
+                self.blocks.len() - 1
+            })
+        })
     }
 
     fn find(&mut self, number: u32) -> Result<&mut Block, Refusal> {

@@ -109,6 +109,13 @@ impl Rails {
         self.least(|rail| rail.trip.smoothed().unwrap_or(Time::MAX))
     }
 
+    /// The best rail but this one, on which a frame got lost; this one if there is no other that is up.
+    pub fn other_than(&self, rail: u8) -> u8 {
+        let others = self.rails.iter().enumerate().filter(|(index, other)| *index != usize::from(rail) && other.up);
+        let best = others.min_by_key(|(_, other)| other.trip.smoothed().unwrap_or(Time::MAX));
+        best.map_or_else(|| self.best(), |(index, _)| index as u8)
+    }
+
     /// The rail that would be through first with so many bytes more.
     pub fn for_block(&self, length: u64, now: Time) -> u8 {
         if self.rails.len() == 1 {

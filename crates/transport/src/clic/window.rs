@@ -83,6 +83,12 @@ impl Window {
         Window { first, frames: VecDeque::new(), capacity, sent: 0, lost: 0, tries: 0 }
     }
 
+    /// The stream begins with this number; nothing has been sent yet.
+    pub fn begin(&mut self, first: u32) {
+        debug_assert_eq!(self.sent, 0);
+        self.first = first;
+    }
+
     /// How many more frames there is room for.
     pub fn room(&self) -> usize {
         self.capacity - self.frames.len()

@@ -69,6 +69,11 @@ impl Root {
         &self.group
     }
 
+    /// Ranks that receive.
+    pub fn receivers(&self) -> &[u32] {
+        &self.receivers
+    }
+
     /// True when another message may be started.
     pub fn has_room(&self) -> bool {
         self.messages.len() < WINDOW

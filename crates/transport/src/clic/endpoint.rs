@@ -1,0 +1,383 @@
+//! A process: all its peers, its groups, and the credit that its pulls share. Finds whom a frame concerns, and whose time has come.
+//!
+//! The table of times holds one entry for each peer: an entry that turns out to be too early is put right when it comes up,
+//! so that a message costs no work on the table as a rule.
+
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::credit::Credits;
+use super::frame::{Header, Kind, Pair};
+use super::multicast::{Group, Member, Root};
+use super::outlet::{Body, Outlet};
+use super::peer::{Card, Concern, Own, Peer, SendError};
+use super::refusal::{Refusal, Refusals};
+use super::region::Key;
+use super::timer::{MICROSECOND, sooner};
+use super::{Settings, Time};
+
+/// The endpoint number in frames for all members of a group.
+pub const EVERYBODY: u16 = 0xffff;
+
+/// When a full interface is tried again.
+const RETRY: Time = 20 * MICROSECOND;
+
+#[derive(Debug)]
+struct Entry {
+    peer: Box<Peer>,
+    /// The time under which the peer stands in the table.
+    armed: Option<Time>,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Endpoint {
+    own: Own,
+    settings: Settings,
+    peers: Vec<Option<Entry>>,
+    timers: BTreeSet<(Time, u32)>,
+    credits: Credits,
+    roots: BTreeMap<u32, Root>,
+    members: BTreeMap<u32, Member>,
+    group_retry: Option<Time>,
+    refusals: Refusals,
+}
+
+impl Endpoint {
+    /// Of this process.
+    pub fn new(own: Own, settings: Settings) -> Endpoint {
+        Endpoint {
+            own,
+            settings,
+            peers: Vec::new(),
+            timers: BTreeSet::new(),
+            credits: Credits::default(),
+            roots: BTreeMap::new(),
+            members: BTreeMap::new(),
+            group_retry: None,
+            refusals: Refusals::default(),
+        }
+    }
+
+    /// Gets to know a peer. Frames of others are refused.
+    pub fn add(&mut self, card: &Card) {
+        let slot = card.rank as usize;
+        if self.peers.len() <= slot {
+            self.peers.resize_with(slot + 1, || None);
+        }
+        let peer = Box::new(Peer::new(self.own, card, self.settings));
+        self.peers[slot] = Some(Entry { peer, armed: None });
+    }
+
+    /// The state towards a peer, if it is known.
+    pub fn peer(&self, rank: u32) -> Option<&Peer> {
+        self.peers.get(rank as usize)?.as_ref().map(|entry| &*entry.peer)
+    }
+
+    /// The credit that all pulls share.
+    pub fn credits(&self) -> &Credits {
+        &self.credits
+    }
+
+    /// Frames that were not believed, or not needed, of all peers and of strangers.
+    pub fn refusals(&self) -> Refusals {
+        let mut all = self.refusals;
+        self.peers.iter().flatten().for_each(|entry| all.add(entry.peer.refusals()));
+        all
+    }
+
+    /// True while something is under way.
+    pub fn is_busy(&self) -> bool {
+        let groups =
+            self.roots.values().any(|root| !root.is_idle()) || self.members.values().any(|member| !member.is_idle());
+        groups || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
+    }
+
+    /// As [`Peer::send`].
+    pub fn send(
+        &mut self,
+        now: Time,
+        to: u32,
+        buffer: u64,
+        length: u32,
+        outlet: &mut impl Outlet,
+    ) -> Result<(), SendError> {
+        self.with(to, |peer, _| peer.send(now, buffer, length, outlet)).unwrap_or(Err(SendError::Lost))
+    }
+
+    /// As [`Peer::publish`]; `None` for a peer that is not known.
+    pub fn publish(&mut self, to: u32, token: u64, length: u64) -> Option<Key> {
+        self.with(to, |peer, _| peer.publish(token, length))
+    }
+
+    /// As [`Peer::withdraw`].
+    pub fn withdraw(&mut self, to: u32, key: Key) -> bool {
+        self.with(to, |peer, _| peer.withdraw(key)).unwrap_or(false)
+    }
+
+    /// As [`Peer::pull`].
+    pub fn pull(&mut self, now: Time, from: u32, key: Key, token: u64, wanted: u64, outlet: &mut impl Outlet) {
+        self.with(from, |peer, credits| peer.pull(now, key, token, wanted, credits, outlet));
+    }
+
+    /// As [`Peer::set_asleep`], towards all peers.
+    pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
+        for rank in 0..self.peers.len() as u32 {
+            self.with(rank, |peer, _| peer.set_asleep(now, asleep, outlet));
+        }
+    }
+
+    /// The process behind this rank is gone, as somebody else knows: the launcher, say.
+    pub fn give_up(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
+        self.with(rank, |peer, credits| {
+            if !peer.is_lost() {
+                peer.end(credits, outlet);
+            }
+        });
+        self.settle(now, rank, outlet);
+    }
+
+    /// A frame came over a rail.
+    pub fn arrived(&mut self, now: Time, rail: u8, frame: &[u8], outlet: &mut impl Outlet) {
+        let taken = Header::decode(&self.own.key, frame).and_then(|(header, body)| {
+            let everybody = header.kind == Kind::Broadcast && header.endpoint == EVERYBODY;
+            if header.endpoint != self.own.endpoint && !everybody {
+                return Err(Refusal::Endpoint);
+            }
+            if header.source == self.own.rank {
+                return Err(Refusal::Source);
+            }
+            if header.kind == Kind::Broadcast {
+                return self.broadcast_arrived(now, &header, body, outlet);
+            }
+            let source = header.source;
+            let known = self.with(source, |peer, credits| peer.arrived(now, rail, &header, body, credits, outlet));
+            known.ok_or(Refusal::Source)?;
+            self.settle(now, source, outlet);
+            Ok(())
+        });
+        if let Err(why) = taken {
+            self.refusals.count(why);
+        }
+    }
+
+    /// After a peer has been at work: what it said about groups, what its loss means for them, and whose turn it is for credit.
+    fn settle(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
+        let Some(Some(entry)) = self.peers.get_mut(rank as usize) else { return };
+        let concerns = entry.peer.take_concerns();
+        self.notice_loss(rank, outlet);
+        if !concerns.is_empty() {
+            for concern in concerns {
+                if let Err(why) = self.concern(rank, concern, outlet) {
+                    self.refusals.count(why);
+                }
+            }
+            self.groups(now, outlet);
+        }
+        for _ in 0..self.credits.queue() {
+            let Some(waiting) = self.credits.call() else { break };
+            self.with(waiting, |peer, credits| peer.called(now, credits, outlet));
+            self.notice_loss(waiting, outlet);
+        }
+    }
+
+    fn concern(&mut self, rank: u32, concern: Concern, outlet: &mut impl Outlet) -> Result<(), Refusal> {
+        match concern {
+            Concern::Complete(Pair(group, message)) => {
+                let root = self.roots.get_mut(&group).ok_or(Refusal::Unknown)?;
+                root.complete(rank, message, &mut |buffer| outlet.broadcast_sent(group, buffer))?;
+                self.with(rank, |peer, _| peer.owe(-1));
+                Ok(())
+            }
+            Concern::Repair([group, message], Pair(first, bitmap)) => {
+                self.roots.get_mut(&group).ok_or(Refusal::Unknown)?.repair(rank, message, first, bitmap)
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Time, outlet: &mut impl Outlet) {
+        while let Some((at, rank)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, rank));
+            if let Some(Some(entry)) = self.peers.get_mut(rank as usize) {
+                entry.armed = None;
+            }
+            self.with(rank, |peer, credits| {
+                if peer.deadline().is_some_and(|at| at <= now) {
+                    peer.tick(now, credits, outlet);
+                }
+            });
+            self.settle(now, rank, outlet);
+            if self.timers.first().is_some_and(|first| *first == (now, rank)) {
+                // It has more to do than fits into one go: others first.
+                break;
+            }
+        }
+        self.groups(now, outlet);
+    }
+
+    /// When [`Endpoint::tick`] must be called at the latest.
+    pub fn deadline(&self) -> Option<Time> {
+        let peers = self.timers.first().map(|(at, _)| *at);
+        if self.group_retry.is_some() {
+            return sooner(peers, self.group_retry);
+        }
+        let roots = self.roots.values().filter_map(Root::deadline);
+        let members = self.members.values().filter_map(Member::deadline);
+        roots.chain(members).fold(peers, |next, at| sooner(next, Some(at)))
+    }
+
+    /// Calls a peer, and puts its time into the table.
+    fn with<T>(&mut self, rank: u32, call: impl FnOnce(&mut Peer, &mut Credits) -> T) -> Option<T> {
+        let entry = self.peers.get_mut(rank as usize)?.as_mut()?;
+        let outcome = call(&mut entry.peer, &mut self.credits);
+        if let Some(at) = entry.peer.deadline()
+            && entry.armed.is_none_or(|armed| at < armed)
+        {
+            if let Some(armed) = entry.armed.replace(at) {
+                self.timers.remove(&(armed, rank));
+            }
+            self.timers.insert((at, rank));
+        }
+        Some(outcome)
+    }
+}
+
+/// Groups.
+impl Endpoint {
+    /// Makes a group of which this process is the root. Receivers that are lost are left out.
+    pub fn add_root(&mut self, group: Group, receivers: &[u32]) {
+        let alive = |rank: &&u32| self.peer(**rank).is_some_and(|peer| !peer.is_lost());
+        let receivers: Vec<u32> = receivers.iter().filter(alive).copied().collect();
+        self.roots.insert(group.number, Root::new(group, &receivers));
+    }
+
+    /// Makes a group of which this process is a member. `number` is unique among all groups of the process.
+    pub fn add_member(&mut self, group: Group) {
+        self.members.insert(group.number, Member::new(group));
+    }
+
+    /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group; [`Outlet::broadcast_sent`] reports it.
+    /// False when the group has its window full, or the message is too long.
+    pub fn broadcast(&mut self, now: Time, group: u32, buffer: u64, length: u32, outlet: &mut impl Outlet) -> bool {
+        let Some(root) = self.roots.get_mut(&group) else { return false };
+        if root.start(now, buffer, length).is_none() {
+            return false;
+        }
+        for rank in root.receivers().to_vec() {
+            self.with(rank, |peer, _| peer.owe(1));
+        }
+        self.groups(now, outlet);
+        true
+    }
+
+    /// Expects the next message of a group, of at most `capacity` bytes. False when the group has its window full.
+    pub fn expect(&mut self, now: Time, group: u32, token: u64, capacity: u32, outlet: &mut impl Outlet) -> bool {
+        let Some(member) = self.members.get_mut(&group) else { return false };
+        let root = member.group().root;
+        if member.expect(now, token, capacity).is_none() {
+            return false;
+        }
+        self.with(root, |peer, _| peer.owe(1));
+        self.groups(now, outlet);
+        true
+    }
+
+    fn broadcast_arrived(
+        &mut self,
+        now: Time,
+        header: &Header,
+        body: &[u8],
+        outlet: &mut impl Outlet,
+    ) -> Result<(), Refusal> {
+        let [group, index] = header.words;
+        let member = self.members.get_mut(&group).ok_or(Refusal::Unknown)?;
+        let root = member.group().root;
+        if header.source != root {
+            return Err(Refusal::Source);
+        }
+        if header.session != member.group().session {
+            return Err(Refusal::Stale);
+        }
+        let (number, total) = (header.sequence, header.acknowledged);
+        let placed = member.place(number, total, index, body.len())?;
+        outlet.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
+        if let Some(finished) = member.placed(number, total, index, now) {
+            outlet.broadcast_done(group, finished.token, finished.length);
+            self.with(root, |peer, _| {
+                peer.owe(-1);
+                peer.complete(now, group, finished.number, outlet);
+            });
+        }
+        Ok(())
+    }
+
+    /// Sends what the groups have to send now.
+    fn groups(&mut self, now: Time, outlet: &mut impl Outlet) {
+        if self.roots.is_empty() && self.members.is_empty() {
+            return;
+        }
+        self.group_retry = None;
+        for (number, root) in &mut self.roots {
+            root.expire(now);
+            while let Some(part) = root.next() {
+                let endpoint = match part.to {
+                    None => EVERYBODY,
+                    Some(rank) => self.peers[rank as usize].as_ref().map_or(EVERYBODY, |entry| entry.peer.endpoint()),
+                };
+                let header = Header {
+                    sequence: part.message,
+                    source: self.own.rank,
+                    endpoint,
+                    length: part.length,
+                    kind: Kind::Broadcast,
+                    rail: 0,
+                    flags: 0,
+                    session: root.group().session,
+                    acknowledged: part.total,
+                    words: [*number, part.index],
+                };
+                let header = header.encode(&self.own.key, &[]);
+                let body = Body::Message { buffer: part.buffer, offset: part.offset, length: part.length };
+                let taken = match part.to {
+                    None => outlet.broadcast(*number, &header, body),
+                    Some(rank) => {
+                        let peer = self.peers[rank as usize].as_ref();
+                        let rail = peer.map_or(0, |entry| entry.peer.rails().best());
+                        outlet.send(rank, rail, &header, body)
+                    }
+                };
+                if !taken {
+                    self.group_retry = Some(now + RETRY);
+                    break;
+                }
+                root.sent(&part, now);
+            }
+        }
+        for (number, member) in &mut self.members {
+            while let Some(missing) = member.missing(now) {
+                let root = member.group().root;
+                let words = [*number, missing.message];
+                let pair = Pair(missing.first, missing.bitmap);
+                if let Some(Some(entry)) = self.peers.get_mut(root as usize) {
+                    // Without a session, or with a full interface, this attempt counts all the same.
+                    entry.peer.ask_repair(now, words, pair, outlet);
+                }
+                member.asked(&missing, now);
+            }
+        }
+    }
+
+    /// A lost peer is missed in no group.
+    fn notice_loss(&mut self, rank: u32, outlet: &mut impl Outlet) {
+        let entry = self.peers.get_mut(rank as usize).and_then(Option::as_mut);
+        if !entry.is_some_and(|entry| entry.peer.take_loss()) {
+            return;
+        }
+        for (number, root) in &mut self.roots {
+            root.forget(rank, &mut |buffer| outlet.broadcast_sent(*number, buffer));
+        }
+        self.members.retain(|_, member| member.group().root != rank);
+    }
+}
