@@ -35,18 +35,22 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     Some(number_by_appearance(&places))
 }
 
-/// Writes the hosts of all ranks as a process mapping.
+/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks share a triple.
 pub fn write_mapping(node_of_rank: &[u32]) -> String {
-    let mut text = String::from("(vector");
-    let mut from = 0;
-    while from < node_of_rank.len() {
-        let node = node_of_rank[from];
-        let run = node_of_rank[from..].iter().take_while(|&&other| other == node).count();
-        text.push_str(&format!(",({node},1,{run})"));
-        from += run;
+    // First host, hosts, ranks of each.
+    let mut triples: Vec<(u32, u32, usize)> = Vec::new();
+    let mut rest = node_of_rank;
+    while let Some(&node) = rest.first() {
+        let run = rest.iter().take_while(|&&other| other == node).count();
+        match triples.last_mut() {
+            Some((first, hosts, ranks)) if *ranks == run && *first + *hosts == node => *hosts += 1,
+            _ => triples.push((node, 1, run)),
+        }
+        rest = &rest[run..];
     }
-    text.push(')');
-    text
+    let triples: Vec<String> =
+        triples.iter().map(|(first, hosts, ranks)| format!(",({first},{hosts},{ranks})")).collect();
+    format!("(vector{})", triples.concat())
 }
 
 /// Numbers equal things equally, from 0 in order of first appearance.
@@ -97,6 +101,13 @@ mod tests {
         {
             assert_eq!(parse_mapping(text, 2), None, "{text}");
         }
+    }
+
+    #[test]
+    fn regular_mappings_are_short() {
+        let nodes: Vec<u32> = (0..256).map(|rank| rank / 32).collect();
+        assert_eq!(write_mapping(&nodes), "(vector,(0,8,32))");
+        assert_eq!(write_mapping(&[0, 0, 1, 0]), "(vector,(0,1,2),(1,1,1),(0,1,1))");
     }
 
     proptest! {

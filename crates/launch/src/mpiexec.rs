@@ -1,43 +1,53 @@
-//! `mpiexec`: starts the ranks of a job on this host, serves PMI-1 to them, forwards their output, and ends them all
-//! together, leaving no process, file or segment behind.
+//! `mpiexec`: starts the ranks of a job on this host or on several, serves PMI-1 to them, forwards their output, and ends
+//! them all together, leaving no process, file or segment behind.
 //!
 //! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian ([`guardian`]: parent of the ranks,
-//! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own.
+//! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own. Over several hosts
+//! `mpiexec` ([`fleet`]) holds one connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
 
 pub(crate) mod binding;
 mod calls;
 mod descendants;
 mod environment;
 mod events;
+mod fleet;
+mod frames;
 mod guardian;
+mod host_list;
 mod input;
 mod job;
-mod local_hosts;
+mod link;
 mod options;
 mod output;
 mod plan;
+mod proxy;
+mod reach;
+mod relay;
 mod report;
 pub(crate) mod server;
 mod signals;
 mod start;
 mod table;
+mod verdict;
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use options::{Command, Request};
-use plan::{Plan, Refusal};
+use plan::{Part, Plan, Refusal, Surroundings};
 
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {
-    match options::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Run(request)) => run(request).unwrap_or_else(|refusal| {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    match options::parse(arguments.iter().cloned()) {
+        Ok(Command::Run(request)) => run(request, &arguments).unwrap_or_else(|refusal| {
             eprintln!("mpiexec: {}", refusal.sentence);
             refusal.code
         }),
+        Ok(Command::Proxy) => proxy::main(),
         Ok(Command::Help) => show(&table::help()),
         Ok(Command::Version) => {
-            show(&format!("mpiexec (Towpath) {}; serves PMI 1.1 on one host\n", env!("CARGO_PKG_VERSION")))
+            show(&format!("mpiexec (Towpath) {}; serves PMI 1.1 on one host or many\n", env!("CARGO_PKG_VERSION")))
         }
         Err(sentence) => {
             eprintln!("mpiexec: {sentence}");
@@ -52,28 +62,34 @@ fn show(text: &str) -> i32 {
     0
 }
 
-fn run(request: Request) -> Result<i32, Refusal> {
+fn run(request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Refusal> {
+    let hosts = fleet::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
     let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();
     let signals = answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
-    let spared = descendants::children();
     descendants::adopt_orphans();
+    if let Some(hosts) = hosts {
+        return Ok(fleet::Fleet::start(&request, hosts, arguments, signals, mask)?.run());
+    }
+    let spared = descendants::children();
 
-    let plan = Plan::make(&request, mask)?;
+    let part = Part::whole(&request);
+    let around = Surroundings { environment: towpath_base::config::whole_environment().collect(), inherit_input: true };
+    let nonce = part.nonce;
+    let plan = Plan::make(&request, part, &around, mask)?;
     let key = crate::key::JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
     let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
     let size = plan.starts.len();
     let view =
         crate::segment::View::map(plan.segment.as_fd(), size).map_err(|error| Refusal::from(error.to_string()))?;
-    let command_names = plan.starts.iter().map(|start| start.program.to_string_lossy().into_owned()).collect();
     let mut own = plan.own_descriptors();
     own.extend([commands.as_raw_fd(), signals.as_raw_fd()]);
     let guardian = guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
         .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
     let job = job::Job::new(job::Parts {
-        server: server::Server::new(plan.nonce, &key, &plan.appnums, &vec![0; size]),
+        server: server::Server::new(nonce, &key, &request.appnums(), &vec![0; size]),
         ends: plan.ends,
         view,
         commands,
@@ -85,7 +101,7 @@ fn run(request: Request) -> Result<i32, Refusal> {
         spared,
         tag: request.tag_lines,
         timeout: request.timeout.or_else(timeout_of_environment),
-        command_names,
+        command_names: request.command_names(),
     });
     Ok(job.map_err(|error| failed("The ranks cannot be watched", error))?.run())
 }

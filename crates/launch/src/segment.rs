@@ -31,6 +31,12 @@ pub fn new_nonce() -> u64 {
     u64::from_ne_bytes(bytes).max(1)
 }
 
+/// The number of the segment of one host of a job: what the launcher calls different hosts may share one kernel, as in a
+/// test, and must not take each other's.
+pub(crate) fn nonce_of_host(job: u64, host: u32) -> u64 {
+    job.wrapping_add(u64::from(host)).max(1)
+}
+
 /// Makes the segment of a job: a nameless file with head and control pages, the magic word written last.
 ///
 /// # Errors

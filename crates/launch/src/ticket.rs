@@ -7,7 +7,7 @@
 /// Name of the environment variable.
 pub(crate) const VARIABLE: &str = "TOWPATH_JOB";
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// One rank's ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,19 @@ pub(crate) struct Ticket {
     pub(crate) pmi: i32,
     /// Inode of that socket.
     pub(crate) inode: u64,
+    /// Hosts of all ranks, as a process mapping.
+    pub(crate) mapping: String,
 }
 
 impl Ticket {
     pub(crate) fn to_text(&self) -> String {
-        let Ticket { nonce, rank, size, appnum, segment, pmi, inode } = self;
-        format!("{VERSION}:{nonce:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}")
+        let Ticket { nonce, rank, size, appnum, segment, pmi, inode, mapping } = self;
+        format!("{VERSION}:{nonce:x}:{rank}:{size}:{appnum}:{segment}:{pmi}:{inode}:{mapping}")
     }
 
     pub(crate) fn parse(text: &str) -> Option<Ticket> {
         let parts: Vec<&str> = text.split(':').collect();
-        let &[version, nonce, rank, size, appnum, segment, pmi, inode] = parts.as_slice() else { return None };
+        let &[version, nonce, rank, size, appnum, segment, pmi, inode, mapping] = parts.as_slice() else { return None };
         let ticket = Ticket {
             nonce: u64::from_str_radix(nonce, 16).ok()?,
             rank: rank.parse().ok()?,
@@ -42,6 +44,7 @@ impl Ticket {
             segment: segment.parse().ok()?,
             pmi: pmi.parse().ok()?,
             inode: inode.parse().ok()?,
+            mapping: mapping.to_owned(),
         };
         (version == VERSION.to_string() && ticket.rank < ticket.size && ticket.pmi >= 0 && ticket.segment >= 0)
             .then_some(ticket)
@@ -54,9 +57,12 @@ mod tests {
 
     #[test]
     fn a_ticket_is_read_back_and_a_torn_one_is_not() {
-        let ticket = Ticket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99 };
+        let mapping = "(vector,(0,2,2))".to_owned();
+        let ticket = Ticket { nonce: 0xabc, rank: 3, size: 4, appnum: 1, segment: 65, pmi: 64, inode: 99, mapping };
         assert_eq!(Ticket::parse(&ticket.to_text()), Some(ticket));
-        for text in ["", "1:abc:4:4:0:65:64:9", "2:abc:0:4:0:65:64:9", "1:abc:0:4:0:65:64", "1:abc:0:4:0:-1:64:9"] {
+        for text in
+            ["", "2:abc:4:4:0:65:64:9:m", "1:abc:0:4:0:65:64:9:m", "2:abc:0:4:0:65:64:9", "2:abc:0:4:0:-1:64:9:m"]
+        {
             assert_eq!(Ticket::parse(text), None, "{text}");
         }
     }

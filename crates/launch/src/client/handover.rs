@@ -31,7 +31,7 @@ pub use trial::{Trial, try_handover};
 /// Gives every rank of this host the segment, and the job its number and its secret. Collective over the job.
 pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
     let key = agree(store, job)?;
-    let nonce = nonce_of_host(job);
+    let nonce = segment::nonce_of_host(job.nonce, job.node_of_rank[job.rank as usize]);
     if job.size == 1 {
         return Ok((segment::make(nonce, 1)?, key));
     }
@@ -69,12 +69,6 @@ fn agree(store: &mut dyn Store, job: &mut Job) -> Result<JobKey, Error> {
 fn parse_job(text: &str) -> Option<(u64, JobKey)> {
     let (nonce, key) = text.split_once(':')?;
     Some((u64::from_str_radix(nonce, 16).ok()?, JobKey::parse(key)?))
-}
-
-/// The number of this host's segment: what the launcher calls different hosts may share one kernel, as in a test, and
-/// must not take each other's.
-fn nonce_of_host(job: &Job) -> u64 {
-    job.nonce.wrapping_add(u64::from(job.node_of_rank[job.rank as usize])).max(1)
 }
 
 /// Key under which rank 0 publishes number and secret.

@@ -9,8 +9,9 @@ use super::pmi::{Connection, Dialect};
 use super::store::Store;
 use super::{Job, Launcher, duplicate};
 use crate::error::Error;
+use crate::hosts;
 use crate::key::JobKey;
-use crate::segment;
+use crate::segment::{self, nonce_of_host};
 use crate::ticket::{self, Ticket};
 
 /// Who the launcher is.
@@ -50,7 +51,12 @@ impl OwnLauncher {
 
     /// Takes over what the ticket names.
     pub(super) fn start(ticket: &Ticket) -> Result<OwnLauncher, Error> {
-        let rank = ticket.rank as usize;
+        let rank = ticket.rank;
+        let nodes = hosts::parse_mapping(&ticket.mapping, ticket.size as usize).ok_or_else(|| Error::Protocol {
+            launcher: NAME.to_owned(),
+            detail: format!("{} does not say the hosts", ticket::VARIABLE),
+        })?;
+        let mut job = Job::new(rank, nodes, NAME);
         let missing = |detail: String| Error::Segment { action: "reached", detail };
         if !is_open(ticket.segment) {
             return Err(missing(format!("descriptor {}, inherited from mpiexec, has been closed", ticket.segment)));
@@ -58,18 +64,17 @@ impl OwnLauncher {
         // SAFETY: the descriptor is open (just checked) and was inherited for this purpose alone.
         let segment = unsafe { OwnedFd::from_raw_fd(ticket.segment) };
         let _ = rustix::io::fcntl_setfd(&segment, rustix::io::FdFlags::CLOEXEC);
-        if !segment::belongs_to(segment.as_fd(), ticket.nonce) {
+        if !segment::belongs_to(segment.as_fd(), nonce_of_host(ticket.nonce, job.node_of_rank[rank as usize])) {
             let number = std::os::fd::IntoRawFd::into_raw_fd(segment);
             return Err(missing(format!("descriptor {number} is not the one inherited from mpiexec any more")));
         }
-        let owner = segment::owner_of(segment.as_fd(), rank);
+        let owner = segment::owner_of(segment.as_fd(), job.local_rank as usize);
         if owner != 0 && owner != std::process::id() {
             return Err(Error::NoServer(format!(
                 "Rank {rank} is process {owner} already: one rank of mpiexec runs one MPI program. Give a second \
                  program an mpiexec of its own."
             )));
         }
-        let mut job = Job::new(ticket.rank, vec![0; ticket.size as usize], NAME);
         job.nonce = ticket.nonce;
         job.appnum = Some(ticket.appnum);
         job.universe_size = Some(ticket.size as i32);

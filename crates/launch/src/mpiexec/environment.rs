@@ -69,9 +69,17 @@ pub(crate) fn preload_malloc(variables: &mut Variables, library: &Path) -> Resul
     Ok(())
 }
 
+/// Place of a rank among the ranks of its host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalPlace {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+}
+
 /// The variables of one rank of the job: its place in it.
-fn of_rank(ticket: &Ticket) -> Vec<(&'static str, String)> {
+fn of_rank(ticket: &Ticket, place: LocalPlace) -> Vec<(&'static str, String)> {
     let (rank, size) = (ticket.rank.to_string(), ticket.size.to_string());
+    let (local_rank, local_size) = (place.rank.to_string(), place.size.to_string());
     vec![
         (ticket::VARIABLE, ticket.to_text()),
         ("TOWPATH_RANK", rank.clone()),
@@ -79,24 +87,24 @@ fn of_rank(ticket: &Ticket) -> Vec<(&'static str, String)> {
         ("PMI_FD", ticket.pmi.to_string()),
         ("PMI_RANK", rank.clone()),
         ("PMI_SIZE", size.clone()),
-        ("MPI_LOCALRANKID", rank.clone()),
-        ("MPI_LOCALNRANKS", size.clone()),
+        ("MPI_LOCALRANKID", local_rank.clone()),
+        ("MPI_LOCALNRANKS", local_size.clone()),
         ("OMPI_COMM_WORLD_RANK", rank.clone()),
         ("OMPI_COMM_WORLD_SIZE", size.clone()),
-        ("OMPI_COMM_WORLD_LOCAL_RANK", rank.clone()),
-        ("OMPI_COMM_WORLD_LOCAL_SIZE", size.clone()),
-        ("OMPI_COMM_WORLD_NODE_RANK", rank.clone()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local_rank.clone()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.clone()),
+        ("OMPI_COMM_WORLD_NODE_RANK", local_rank.clone()),
         ("OMPI_UNIVERSE_SIZE", size.clone()),
-        ("MV2_COMM_WORLD_RANK", rank.clone()),
-        ("MV2_COMM_WORLD_SIZE", size.clone()),
-        ("MV2_COMM_WORLD_LOCAL_RANK", rank),
-        ("MV2_COMM_WORLD_LOCAL_SIZE", size),
+        ("MV2_COMM_WORLD_RANK", rank),
+        ("MV2_COMM_WORLD_SIZE", size),
+        ("MV2_COMM_WORLD_LOCAL_RANK", local_rank),
+        ("MV2_COMM_WORLD_LOCAL_SIZE", local_size),
     ]
 }
 
 /// The whole environment of a rank as `execve` takes it. Variables that hold a zero byte are left out.
-pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket) -> Vec<CString> {
-    let own = of_rank(ticket);
+pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket, place: LocalPlace) -> Vec<CString> {
+    let own = of_rank(ticket, place);
     let pair = |name: &[u8], value: &[u8]| CString::new([name, b"=", value].concat()).ok();
     let inherited = shared
         .iter()
@@ -124,16 +132,26 @@ mod tests {
         let own = [("HOME", "/h"), ("PMI_FD", "9"), ("TOWPATH_JOB", "old"), ("A", "1")]
             .map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let shared = of_program(own.into_iter(), &request, &request.programs[0]);
-        let ticket = Ticket { nonce: 1, rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5 };
-        for_exec(&shared, &ticket).into_iter().map(|text| text.into_string().unwrap()).collect()
+        let mapping = "(vector,(0,2,2))".to_owned();
+        let ticket = Ticket { nonce: 1, rank: 2, size: 3, appnum: 0, segment: 65, pmi: 64, inode: 5, mapping };
+        for_exec(&shared, &ticket, LocalPlace { rank: 0, size: 1 })
+            .into_iter()
+            .map(|text| text.into_string().unwrap())
+            .collect()
     }
 
     #[test]
     fn ranks_know_their_place_and_nothing_of_another_job() {
         let all = variables("-env A 2 -genv B 3 x");
-        for wanted in
-            ["HOME=/h", "A=2", "B=3", "PMI_FD=64", "PMI_RANK=2", "MPI_LOCALRANKID=2", "TOWPATH_JOB=1:1:2:3:0:65:64:5"]
-        {
+        for wanted in [
+            "HOME=/h",
+            "A=2",
+            "B=3",
+            "PMI_FD=64",
+            "PMI_RANK=2",
+            "MPI_LOCALRANKID=0",
+            "TOWPATH_JOB=2:1:2:3:0:65:64:5:(vector,(0,2,2))",
+        ] {
             assert!(all.iter().any(|text| text == wanted), "{wanted} in {all:?}");
         }
         assert_eq!(all.iter().filter(|text| text.starts_with("PMI_FD=")).count(), 1);

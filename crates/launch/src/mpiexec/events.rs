@@ -26,6 +26,10 @@ pub(super) enum Event {
     InputPipe,
     /// Our own stdout or stderr can take more.
     Destination { which: usize },
+    /// The other end of the connection with a host has said something.
+    Link { host: usize },
+    /// The connection with a host can take more.
+    LinkRoom { host: usize },
 }
 
 impl Event {
@@ -39,6 +43,8 @@ impl Event {
             Event::Typed => pair(5, 0),
             Event::InputPipe => pair(6, 0),
             Event::Destination { which } => pair(7, which),
+            Event::Link { host } => pair(8, host),
+            Event::LinkRoom { host } => pair(9, host),
         }
     }
 
@@ -51,7 +57,9 @@ impl Event {
             4 => Event::Pmi { rank: value },
             5 => Event::Typed,
             6 => Event::InputPipe,
-            _ => Event::Destination { which: value },
+            7 => Event::Destination { which: value },
+            8 => Event::Link { host: value },
+            _ => Event::LinkRoom { host: value },
         }
     }
 }
@@ -87,6 +95,19 @@ impl Events {
     /// Watches a source no more.
     pub(super) fn remove(&mut self, source: impl AsFd) {
         let _ = epoll::delete(&self.epoll, source);
+    }
+
+    /// Watches a pipe for room exactly while that is wanted.
+    pub(super) fn watch_for_room(&mut self, pipe: impl AsFd, event: Event, wanted: bool, watched: &mut bool) {
+        if std::mem::replace(watched, wanted) == wanted {
+            return;
+        }
+        if wanted {
+            let data = epoll::EventData::new_u64(event.to_number());
+            let _ = epoll::add(&self.epoll, pipe, data, epoll::EventFlags::OUT);
+        } else {
+            self.remove(pipe);
+        }
     }
 
     /// Watches terminal and input pipe exactly while they are wanted.
@@ -158,6 +179,8 @@ mod tests {
             Event::Typed,
             Event::InputPipe,
             Event::Destination { which: 1 },
+            Event::Link { host: 9 },
+            Event::LinkRoom { host: 70_000 },
         ] {
             assert_eq!(Event::from_number(event.to_number()), event);
         }

@@ -22,15 +22,20 @@ pub(crate) fn nothing() -> io::Result<OwnedFd> {
 pub(crate) fn for_first_rank(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
     let own = std::io::stdin();
     if isatty(&own) {
-        let (reader, own_end) = pipe_with(PipeFlags::CLOEXEC)?;
-        rustix::io::ioctl_fionbio(&own_end, true)?;
-        *writer = Some(own_end);
-        return Ok(reader);
+        return by_pipe(writer);
     }
     match rustix::io::fcntl_dupfd_cloexec(&own, 3) {
         Ok(copy) => Ok(copy),
         Err(_) => nothing(),
     }
+}
+
+/// The input of rank 0 as a pipe; `writer` becomes its other end.
+pub(crate) fn by_pipe(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
+    let (reader, own_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&own_end, true)?;
+    *writer = Some(own_end);
+    Ok(reader)
 }
 
 /// Passes a terminal's lines on to rank 0.

@@ -1,7 +1,5 @@
-//! A running job: one loop over everything that can happen, until the ranks have ended and nothing is left of them.
-//!
-//! Phases: running; ending (the ranks have been asked to end and have a moment for it); closing (the guardian kills
-//! whatever is left). Only the first failure is told: what fails after the job is being ended is a consequence.
+//! A job on this host: one loop over everything that can happen, until the ranks have ended and nothing is left of them.
+//! What follows from what happens is decided in `verdict`.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -13,34 +11,17 @@ use super::descendants;
 use super::events::{Event, Events};
 use super::guardian::COMMAND_SIZE;
 use super::input::Terminal;
-use super::output::{Destination, Reading, Stream};
+use super::output::{Destination, Reading, Sink, Stream};
 use super::plan::Ends;
-use super::report::{Failure, LastCall, cause};
+use super::report::Failure;
 use super::server::{self, Server};
 use super::signals;
-use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, ENDED, Report, STARTED};
+use super::start::{ENDED, Report, STARTED};
+use super::verdict::{CHECK, Ending, Order, Verdict};
 use crate::segment::View;
 use crate::wire::LineReader;
 
-/// How long ranks have to end by themselves when the job ends, before they are killed.
-const GRACE: Duration = Duration::from_millis(1000);
-/// The same after a person's signal.
-const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(3);
-/// How long the guardian may take to kill everything.
-const PATIENCE_WITH_GUARDIAN: Duration = Duration::from_secs(20);
-/// How often ranks are compared with those that have left.
-const CHECK: Duration = Duration::from_millis(500);
-
-#[derive(Clone, Copy, PartialEq)]
-enum Phase {
-    Running,
-    Ending { kill_at: Instant },
-    Closing { give_up_at: Instant },
-}
-
 struct Rank {
-    pid: i32,
-    ended: bool,
     pmi: Option<OwnedFd>,
     lines: LineReader,
     streams: [Option<Stream>; 2],
@@ -67,7 +48,7 @@ pub(super) struct Parts {
 /// A running job.
 pub(super) struct Job {
     ranks: Vec<Rank>,
-    running: usize,
+    verdict: Verdict,
     server: Server,
     view: View,
     commands: OwnedFd,
@@ -77,19 +58,9 @@ pub(super) struct Job {
     destinations: [Destination; 2],
     guardian: i32,
     spared: Vec<i32>,
-    command_names: Vec<String>,
     events: Events,
-    phase: Phase,
-    failures: Vec<Failure>,
-    /// Exit code of a rank that failed after MPI_Finalize.
-    late_code: i32,
-    /// A rank that ended well without ever entering MPI.
-    left_without_init: Option<usize>,
-    timeout: Option<(Instant, Duration)>,
     next_release: Option<Instant>,
-    next_check: Instant,
     guardian_gone: bool,
-    asked: bool,
     buffer: Vec<u8>,
 }
 
@@ -113,11 +84,11 @@ impl Job {
                 }
             }
             events.add(&ends.pmi, Event::Pmi { rank: number })?;
-            ranks.push(Rank { pid: 0, ended: false, pmi: Some(ends.pmi), lines: LineReader::default(), streams });
+            ranks.push(Rank { pmi: Some(ends.pmi), lines: LineReader::default(), streams });
         }
         Ok(Job {
-            running: ranks.len(),
             ranks,
+            verdict: Verdict::new(parts.command_names, parts.timeout),
             server: parts.server,
             view: parts.view,
             commands: parts.commands,
@@ -127,17 +98,9 @@ impl Job {
             destinations: parts.destinations,
             guardian: parts.guardian,
             spared: parts.spared,
-            command_names: parts.command_names,
             events,
-            phase: Phase::Running,
-            failures: Vec::new(),
-            late_code: 0,
-            left_without_init: None,
-            timeout: parts.timeout.map(|limit| (Instant::now() + limit, limit)),
             next_release: None,
-            next_check: Instant::now() + CHECK,
             guardian_gone: false,
-            asked: false,
             buffer: vec![0; 64 * 1024],
         })
     }
@@ -170,6 +133,7 @@ impl Job {
             Event::Typed => self.terminal.read(),
             Event::InputPipe => self.terminal.write(),
             Event::Destination { which } => self.destinations[which].flush(),
+            Event::Link { .. } | Event::LinkRoom { .. } => {}
         }
     }
 
@@ -179,55 +143,39 @@ impl Job {
         if self.next_release.is_some_and(|at| at <= now) {
             self.release_incomplete_lines(now);
         }
-        if self.left_without_init.is_some() && now >= self.next_check {
-            self.next_check = now + CHECK;
-            self.check_for_missing_ranks();
+        if self.destinations[0].is_gone() && self.verdict.is_running() {
+            self.verdict.fail(Failure::OutputGone);
         }
-        if let Some((at, limit)) = self.timeout.filter(|(at, _)| *at <= now) {
-            debug_assert!(at <= now);
-            self.timeout = None;
-            self.fail(Failure::Timeout { seconds: limit.as_secs() });
-        }
-        if self.destinations[0].is_gone() && self.phase == Phase::Running {
-            self.fail(Failure::OutputGone);
-        }
-        if self.phase == Phase::Running && !self.failures.is_empty() {
+        if self.verdict.is_about_to_end() {
             // The MPI_Abort that made this rank give up may still lie in another rank's socket.
             (0..self.ranks.len()).for_each(|rank| self.read_pmi(rank));
         }
-        match self.phase {
-            Phase::Running if !self.failures.is_empty() => self.begin_end(libc::SIGTERM, GRACE),
-            Phase::Running if self.running == 0 => self.close(),
-            Phase::Ending { kill_at } if self.running == 0 || now >= kill_at => self.close(),
-            Phase::Closing { give_up_at } if now >= give_up_at => {
+        let (view, server, ranks) = (&self.view, &self.server, self.ranks.len());
+        let others_inside = |verdict: &Verdict| {
+            let inside = |rank| {
+                server.inside(rank) || view.page(rank).state.load(Ordering::Acquire) == RankState::Running as u32
+            };
+            server.somebody_waits() || (0..ranks).any(|rank| !verdict.has_ended(rank) && inside(rank))
+        };
+        if let Some(order) = self.verdict.next_order(others_inside) {
+            self.carry_out(order);
+        }
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Signal(signal) => self.command(signal),
+            Order::End(signal) => {
+                self.view.head().aborting.store(1, Ordering::Release);
+                self.command(signal);
+                self.command(libc::SIGCONT);
+            }
+            Order::Close => self.command(0),
+            Order::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
                 self.guardian_gone = true;
             }
-            _ => {}
         }
-    }
-
-    /// Notes a failure, if the job is not ending already.
-    fn fail(&mut self, failure: Failure) {
-        let own_crash = matches!(&failure, Failure::Signal { signal, .. }
-            if ![libc::SIGTERM, libc::SIGKILL, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT].contains(signal));
-        if self.phase == Phase::Running || (own_crash && !self.asked) {
-            self.failures.push(failure);
-        }
-    }
-
-    /// Asks all ranks to end.
-    fn begin_end(&mut self, signal: i32, grace: Duration) {
-        self.view.head().aborting.store(1, Ordering::Release);
-        self.command(signal);
-        self.command(libc::SIGCONT);
-        self.phase = Phase::Ending { kill_at: Instant::now() + grace };
-    }
-
-    /// Has everything killed that is left.
-    fn close(&mut self) {
-        self.command(0);
-        self.phase = Phase::Closing { give_up_at: Instant::now() + PATIENCE_WITH_GUARDIAN };
     }
 
     /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end.
@@ -237,21 +185,13 @@ impl Job {
     }
 
     fn signalled(&mut self, signal: i32) {
-        match signal {
-            libc::SIGUSR1 | libc::SIGUSR2 | libc::SIGCONT => self.command(signal),
-            libc::SIGTSTP => {
-                self.command(libc::SIGSTOP);
-                signals::send(std::process::id() as i32, libc::SIGSTOP);
-            }
-            _ if self.asked || matches!(self.phase, Phase::Closing { .. }) => self.close(),
-            _ => {
-                if self.phase == Phase::Running {
-                    self.failures.push(Failure::Asked { signal });
-                }
-                self.asked = true;
-                self.begin_end(signal, GRACE_AFTER_SIGNAL);
-            }
+        if signal == libc::SIGTSTP {
+            self.command(libc::SIGSTOP);
+            signals::send(std::process::id() as i32, libc::SIGSTOP);
+            return;
         }
+        let order = self.verdict.signalled(signal);
+        self.carry_out(order);
     }
 
     fn read_reports(&mut self) {
@@ -267,82 +207,20 @@ impl Job {
     fn reported(&mut self, report: Report) {
         let rank = report.rank as usize;
         match report.kind {
-            STARTED => self.ranks[rank].pid = report.pid,
-            ENDED => self.rank_ended(rank, report.value),
-            kind => self.not_started(rank, kind, report.value),
-        }
-    }
-
-    fn not_started(&mut self, rank: usize, kind: u32, error: i32) {
-        let reason = std::io::Error::from_raw_os_error(error);
-        let name = &self.command_names[rank];
-        let (code, sentence) = match kind {
-            CANNOT_ENTER => (1, format!("rank {rank} cannot enter its folder ({reason}); the job is ended.")),
-            CANNOT_EXECUTE => {
-                let code = if error == libc::ENOENT { 127 } else { 126 };
-                (code, format!("the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."))
+            STARTED => self.verdict.started(rank, report.pid),
+            ENDED => {
+                self.read_pmi(rank);
+                let ending = ending(&self.view, rank, report.value);
+                self.verdict.ended(rank, ending, &self.server);
             }
-            _ => {
-                debug_assert_eq!(kind, CANNOT_FORK);
-                self.ranks[rank].ended = true;
-                self.running -= 1;
-                (
-                    1,
-                    format!(
-                        "rank {rank} cannot be started: no further process is allowed ({reason}); the job is ended."
-                    ),
-                )
-            }
-        };
-        self.fail(Failure::Start { code, sentence });
-    }
-
-    fn rank_ended(&mut self, rank: usize, status: i32) {
-        self.read_pmi(rank);
-        if std::mem::replace(&mut self.ranks[rank].ended, true) {
-            return;
-        }
-        self.running -= 1;
-        let page = self.view.page(rank);
-        let state = page.state.load(Ordering::Acquire);
-        let call = last_call(page.last_call.load(Ordering::Relaxed), page.in_call.load(Ordering::Relaxed));
-        let inside = state == RankState::Running as u32 || self.server.inside(rank);
-        let entered = state != RankState::Starting as u32 || self.server.initialised(rank);
-        let pid = self.ranks[rank].pid;
-        let aborted =
-            self.failures.iter().any(|failure| matches!(failure, Failure::Abort { rank: r, .. } if *r == rank));
-        if aborted {
-            return;
-        }
-        if libc::WIFSIGNALED(status) {
-            let (signal, core) = (libc::WTERMSIG(status), libc::WCOREDUMP(status));
-            return self.fail(Failure::Signal { rank, pid, signal, core, call });
-        }
-        match libc::WEXITSTATUS(status) {
-            0 if inside => self.fail(Failure::WithoutFinalize { rank, pid, call }),
-            0 if !entered => self.left_without_init = self.left_without_init.or(Some(rank)),
-            0 => {}
-            code if entered && !inside => self.late_code = if self.late_code == 0 { code } else { self.late_code },
-            code => self.fail(Failure::Exit { rank, pid, code, call }),
-        }
-    }
-
-    /// MPI_Init is collective over all ranks: one that has left without it leaves the others waiting for ever.
-    fn check_for_missing_ranks(&mut self) {
-        let Some(rank) = self.left_without_init else { return };
-        let others_inside = (0..self.ranks.len()).filter(|&other| !self.ranks[other].ended).any(|other| {
-            self.server.inside(other)
-                || self.view.page(other).state.load(Ordering::Acquire) == RankState::Running as u32
-        });
-        if others_inside || self.server.somebody_waits() {
-            self.fail(Failure::WithoutInit { rank });
+            kind => self.verdict.not_started(rank, kind, report.value),
         }
     }
 
     fn guardian_ended(&mut self) {
         self.guardian_gone = true;
-        if !matches!(self.phase, Phase::Closing { .. }) {
-            self.failures.insert(0, Failure::GuardianGone);
+        if !self.verdict.is_closing() {
+            self.verdict.fail_first(Failure::GuardianGone);
         }
     }
 
@@ -380,7 +258,9 @@ impl Job {
         for answer in answers {
             match answer {
                 server::Event::Answer(to, line) => self.answer(to, &line),
-                server::Event::Abort { rank, code, sentence } => self.fail(Failure::Abort { rank, code, sentence }),
+                server::Event::Abort { rank, code, sentence } => {
+                    self.verdict.fail(Failure::Abort { rank, code, sentence })
+                }
             }
         }
     }
@@ -431,19 +311,10 @@ impl Job {
     }
 
     fn nearest_deadline(&self) -> Option<Duration> {
-        let phase = match self.phase {
-            Phase::Running => None,
-            Phase::Ending { kill_at } => Some(kill_at),
-            Phase::Closing { give_up_at } => Some(give_up_at),
-        };
-        let check = self.left_without_init.map(|_| self.next_check);
         // Nobody tells when mpiexec comes to the terminal's foreground.
         let look_at_terminal =
             (!self.terminal.is_over() && !self.terminal.wants_lines()).then(|| Instant::now() + CHECK);
-        let nearest = [phase, check, look_at_terminal, self.next_release, self.timeout.map(|(at, _)| at)]
-            .into_iter()
-            .flatten()
-            .min();
+        let nearest = [self.verdict.deadline(), look_at_terminal, self.next_release].into_iter().flatten().min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -467,17 +338,22 @@ impl Job {
             }
         }
         self.destinations[0].drain(Duration::from_secs(5));
-        let cause = cause(&self.failures);
-        if let Some(cause) = cause {
-            self.destinations[1].write(format!("{}\n", cause.sentence()).as_bytes());
+        let (sentence, code) = self.verdict.result();
+        if let Some(sentence) = sentence {
+            self.destinations[1].write(format!("{sentence}\n").as_bytes());
         }
         self.destinations[1].drain(Duration::from_secs(5));
-        cause.map_or(self.late_code, Failure::exit_code)
+        code
     }
 }
 
-/// The last MPI call in words; `None` when the rank has made none.
-fn last_call(number: u32, inside: u32) -> Option<LastCall> {
-    let name = super::calls::name(number)?;
-    Some(LastCall { name, inside: inside != 0 })
+/// What the control page of a rank says at its end.
+pub(super) fn ending(view: &View, local_rank: usize, status: i32) -> Ending {
+    let page = view.page(local_rank);
+    Ending {
+        status,
+        state: page.state.load(Ordering::Acquire),
+        last_call: page.last_call.load(Ordering::Relaxed),
+        in_call: page.in_call.load(Ordering::Relaxed),
+    }
 }

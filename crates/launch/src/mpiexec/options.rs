@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::local_hosts;
+use super::host_list::Source;
 use super::table::{Meaning, ROWS, Row};
 
 /// What the person asked for.
@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Help,
     /// Print the version.
     Version,
+    /// Be the proxy of an `mpiexec` elsewhere.
+    Proxy,
 }
 
 /// A job as the command line describes it.
@@ -41,9 +43,31 @@ pub(crate) struct Request {
     pub(crate) output_folder: Option<PathBuf>,
     /// Rank 0 gets no input either.
     pub(crate) no_input: bool,
-    /// Ranks per host: how many ranks a program has when it is not said otherwise; 0 when not given.
-    ranks_per_host: usize,
+    /// Ranks per host, and how many ranks a program has when it is not said otherwise; 0 when not given.
+    pub(crate) ranks_per_host: usize,
+    /// Where the hosts stand.
+    pub(crate) hosts: Option<Source>,
+    /// Command that starts a proxy on a host, as the person wrote it.
+    pub(crate) launcher: Option<String>,
     pub(crate) everywhere: Variables,
+}
+
+impl Request {
+    /// How many ranks the job has.
+    pub(crate) fn size(&self) -> usize {
+        self.programs.iter().map(|program| program.ranks).sum()
+    }
+
+    /// Number of the program of each rank.
+    pub(crate) fn appnums(&self) -> Vec<i32> {
+        (0..).zip(&self.programs).flat_map(|(number, program)| std::iter::repeat_n(number, program.ranks)).collect()
+    }
+
+    /// Name of the program of each rank.
+    pub(crate) fn command_names(&self) -> Vec<String> {
+        let name = |program: &Program| program.command[0].to_string_lossy().into_owned();
+        self.programs.iter().flat_map(|program| std::iter::repeat_n(name(program), program.ranks)).collect()
+    }
 }
 
 /// One program and how many ranks run it.
@@ -69,6 +93,17 @@ pub(crate) struct Variables {
 /// # Errors
 /// A sentence.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    parse_beside(arguments, &|name| towpath_base::config::whole_environment().find(|(n, _)| n == name))
+}
+
+/// A variable with its value, found by its name.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&OsString) -> Option<(OsString, OsString)>;
+
+/// As [`parse`], where variables of `mpiexec` itself are those that `own` finds.
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: Lookup<'_>) -> Result<Command, String> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut request = Request::default();
     for part in arguments.split(|argument| argument == ":") {
@@ -81,7 +116,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             } else if !text.starts_with('-') || text == "-" {
                 program.command = std::iter::once(argument).chain(rest.by_ref()).cloned().collect();
             } else {
-                match option(argument, &mut rest, &mut program, &mut request)? {
+                match option(argument, &mut rest, &mut program, &mut request, own)? {
                     Some(command) => return Ok(command),
                     None => continue,
                 }
@@ -107,6 +142,7 @@ fn option<'a>(
     rest: &mut impl Iterator<Item = &'a OsString>,
     program: &mut Program,
     request: &mut Request,
+    own: Lookup<'_>,
 ) -> Result<Option<Command>, String> {
     let bytes = argument.as_bytes();
     let name_and_value = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
@@ -130,7 +166,7 @@ fn option<'a>(
     if values.len() > row.values.len() {
         return Err(format!("The option -{} takes no value.", row.names[0]));
     }
-    apply(row, &values, program, request)
+    apply(row, &values, program, request, own)
 }
 
 fn apply(
@@ -138,6 +174,7 @@ fn apply(
     values: &[OsString],
     program: &mut Program,
     request: &mut Request,
+    own: Lookup<'_>,
 ) -> Result<Option<Command>, String> {
     let number = |least: usize| -> Result<usize, String> {
         let text = values[0].to_string_lossy();
@@ -152,14 +189,16 @@ fn apply(
         Meaning::Ranks => program.ranks = number(1)?,
         Meaning::Set => program.variables.set.push((values[0].clone(), values[1].clone())),
         Meaning::SetEverywhere => request.everywhere.set.push((values[0].clone(), values[1].clone())),
-        Meaning::Export => request.everywhere.set.extend(exported(&values[0])),
+        Meaning::Export => request.everywhere.set.extend(exported(&values[0], own)),
         Meaning::PassNothing => program.variables.only = Some(Vec::new()),
         Meaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
         Meaning::PassOnly => program.variables.only = Some(names_in(&values[0])),
         Meaning::PassOnlyAnywhere => request.everywhere.only = Some(names_in(&values[0])),
         Meaning::Folder => program.folder = Some(PathBuf::from(&values[0])),
-        Meaning::HostFile => local_hosts::check_file(&PathBuf::from(&values[0]))?,
-        Meaning::HostList => local_hosts::check_list(&values[0].to_string_lossy())?,
+        Meaning::Proxy => return Ok(Some(Command::Proxy)),
+        Meaning::HostFile => request.hosts = Some(Source::File(PathBuf::from(&values[0]))),
+        Meaning::HostList => request.hosts = Some(Source::List(values[0].to_string_lossy().into_owned())),
+        Meaning::Launcher => request.launcher = Some(values[0].to_string_lossy().into_owned()),
         Meaning::Bind => request.bind = Some(binding(&values[0].to_string_lossy())?),
         Meaning::Map => mapping(&values[0].to_string_lossy(), request)?,
         Meaning::CoresPerRank => request.cores_per_rank = number(1)?,
@@ -180,11 +219,11 @@ fn apply(
 }
 
 /// `NAME=VALUE`, or `NAME` for the value it has here.
-fn exported(text: &OsString) -> Option<(OsString, OsString)> {
+fn exported(text: &OsString, own: Lookup<'_>) -> Option<(OsString, OsString)> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
         Some(at) => Some((OsString::from_vec(bytes[..at].to_vec()), OsString::from_vec(bytes[at + 1..].to_vec()))),
-        None => towpath_base::config::whole_environment().find(|(name, _)| name == text),
+        None => own(text),
     }
 }
 

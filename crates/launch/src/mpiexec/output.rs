@@ -20,6 +20,12 @@ const LONGEST_QUEUE: usize = 1 << 20;
 /// What a pipe takes for certain once it is writable (PIPE_BUF).
 const CERTAIN: usize = 4096;
 
+/// What takes lines.
+pub(crate) trait Sink {
+    /// Takes bytes; they stay together.
+    fn write(&mut self, bytes: &[u8]);
+}
+
 /// Where lines come out: `mpiexec`'s own stdout or stderr.
 pub(crate) struct Destination {
     descriptor: BorrowedFd<'static>,
@@ -34,14 +40,6 @@ impl Destination {
         let is_file = rustix::fs::fstat(descriptor)
             .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile);
         Destination { descriptor, queue: Vec::new(), is_file, gone: false }
-    }
-
-    /// Takes bytes and writes what can be written now.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        if !self.gone {
-            self.queue.extend_from_slice(bytes);
-            self.flush();
-        }
     }
 
     /// Writes what can be written without waiting.
@@ -91,6 +89,16 @@ impl Destination {
     }
 }
 
+impl Sink for Destination {
+    /// Takes bytes and writes what can be written now.
+    fn write(&mut self, bytes: &[u8]) {
+        if !self.gone {
+            self.queue.extend_from_slice(bytes);
+            self.flush();
+        }
+    }
+}
+
 /// What reading a rank's stream gave.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -121,7 +129,7 @@ impl Stream {
     }
 
     /// Reads once and passes whole lines on; at the end also what is left.
-    pub(crate) fn forward(&mut self, buffer: &mut [u8], to: &mut Destination) -> Reading {
+    pub(crate) fn forward(&mut self, buffer: &mut [u8], to: &mut impl Sink) -> Reading {
         match rustix::io::read(&self.pipe, &mut *buffer) {
             Ok(0) => {
                 self.release(to);
@@ -139,7 +147,7 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, bytes: &[u8], to: &mut Destination) {
+    fn take(&mut self, bytes: &[u8], to: &mut impl Sink) {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if whole > 0 {
             self.held.extend_from_slice(&bytes[..whole]);
@@ -157,7 +165,7 @@ impl Stream {
     }
 
     /// Passes on everything that is held.
-    pub(crate) fn release(&mut self, to: &mut Destination) {
+    pub(crate) fn release(&mut self, to: &mut impl Sink) {
         if self.held.is_empty() {
             return;
         }

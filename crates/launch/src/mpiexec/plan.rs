@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
-use towpath_base::config;
 
 use super::options::{Program, Request};
 use super::start::{Common, FIRST_FREE_NUMBER, PMI_NUMBER, SEGMENT_NUMBER, Start};
 use super::{binding, environment, input, signals};
+use crate::hosts::write_mapping;
 use crate::segment;
 use crate::ticket::Ticket;
 
@@ -39,10 +39,38 @@ pub(crate) struct Ends {
     pub(crate) pmi: OwnedFd,
 }
 
-/// A job, ready to be forked.
-pub(crate) struct Plan {
+/// Which job this is, and which of its ranks this host has.
+pub(crate) struct Part {
     pub(crate) nonce: u64,
-    pub(crate) appnums: Vec<i32>,
+    /// Host of each rank, numbered by appearance.
+    pub(crate) node_of_rank: Vec<u32>,
+    /// This host.
+    pub(crate) own: u32,
+}
+
+impl Part {
+    /// A new job, all on this host.
+    pub(crate) fn whole(request: &Request) -> Part {
+        Part { nonce: segment::new_nonce(), node_of_rank: vec![0; request.size()], own: 0 }
+    }
+
+    /// The ranks of this host, ascending.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        (0..).zip(&self.node_of_rank).filter(|&(_, &node)| node == self.own).map(|(rank, _)| rank).collect()
+    }
+}
+
+/// What surrounds `mpiexec`: its variables, and whether rank 0 may inherit its input.
+pub(crate) struct Surroundings {
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) inherit_input: bool,
+}
+
+/// The ranks of one host, ready to be forked.
+pub(crate) struct Plan {
+    ranks: Vec<u32>,
+    mapping: String,
+    part: Part,
     pub(crate) starts: Vec<Start>,
     pub(crate) common: Common,
     pub(crate) ends: Vec<Ends>,
@@ -53,42 +81,57 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Prepares the job.
+    /// Prepares the ranks of this host.
     ///
     /// # Errors
     /// Exit code and sentence.
-    pub(crate) fn make(request: &Request, mask: signals::Set) -> Result<Plan, Refusal> {
-        let size: usize = request.programs.iter().map(|program| program.ranks).sum();
-        let files = allow_files(size)?;
-        let bound = binding::assign(size, request.cores_per_rank, request.spread_over_sockets, request.bind)
+    pub(crate) fn make(
+        request: &Request,
+        part: Part,
+        around: &Surroundings,
+        mask: signals::Set,
+    ) -> Result<Plan, Refusal> {
+        let ranks = part.ranks();
+        let count = ranks.len();
+        let files = allow_files(count)?;
+        let bound = binding::assign(count, request.cores_per_rank, request.spread_over_sockets, request.bind)
             .unwrap_or_else(|sentence| {
                 eprintln!("mpiexec: {sentence}");
-                vec![Vec::new(); size]
+                vec![Vec::new(); count]
             });
-        let nonce = segment::new_nonce();
-        let segment = segment::make(nonce, size).map_err(|error| error.to_string())?;
-        let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(size, error))?;
+        let segment =
+            segment::make(segment::nonce_of_host(part.nonce, part.own), count).map_err(|error| error.to_string())?;
+        let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
         let high =
-            |fd: &OwnedFd| fcntl_dupfd_cloexec(fd, FIRST_FREE_NUMBER).map_err(|error| no_descriptor(size, error));
+            |fd: &OwnedFd| fcntl_dupfd_cloexec(fd, FIRST_FREE_NUMBER).map_err(|error| no_descriptor(count, error));
         let common = Common { segment: high(&segment)?, report: high(&report)?, mask, files };
         let mut plan = Plan {
-            nonce,
-            appnums: Vec::with_capacity(size),
-            starts: Vec::with_capacity(size),
+            mapping: write_mapping(&part.node_of_rank),
+            part,
+            ranks,
+            starts: Vec::with_capacity(count),
             common,
-            ends: Vec::with_capacity(size),
+            ends: Vec::with_capacity(count),
             reports,
             input: None,
             segment,
         };
+        let mut next = 0;
         for (appnum, program) in request.programs.iter().enumerate() {
-            let template = Template::of(request, program, appnum as i32, size)?;
-            for _ in 0..program.ranks {
-                let rank = plan.starts.len();
+            let from = next as u32;
+            next += program.ranks;
+            let own: Vec<u32> =
+                plan.ranks.iter().copied().filter(|&rank| rank >= from && (rank as usize) < next).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let template = Template::of(request, program, appnum as i32, around)?;
+            for rank in own {
+                let cores = bound[plan.starts.len()].clone();
                 if request.report_bindings {
-                    eprintln!("{}", binding::report(rank, &bound[rank]));
+                    eprintln!("{}", binding::report(rank as usize, &cores));
                 }
-                plan.add_rank(&template, request, bound[rank].clone())?;
+                plan.add_rank(rank as usize, &template, request, cores, around)?;
             }
         }
         Ok(plan)
@@ -109,31 +152,43 @@ impl Plan {
             .collect()
     }
 
-    fn add_rank(&mut self, template: &Template, request: &Request, cores: Vec<usize>) -> Result<(), Refusal> {
-        let (rank, size) = (self.starts.len(), template.size);
-        let full = |error| no_descriptor(size, error);
+    fn add_rank(
+        &mut self,
+        rank: usize,
+        template: &Template,
+        request: &Request,
+        cores: Vec<usize>,
+        around: &Surroundings,
+    ) -> Result<(), Refusal> {
+        let size = self.part.node_of_rank.len();
+        let place = environment::LocalPlace { rank: self.starts.len(), size: self.ranks.len() };
+        let full = |error| no_descriptor(place.size, error);
         let (pmi, rank_pmi) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(full)?;
         rustix::io::ioctl_fionbio(&pmi, true).map_err(full)?;
         let ticket = Ticket {
-            nonce: self.nonce,
+            nonce: self.part.nonce,
             rank: rank as u32,
             size: size as u32,
             appnum: template.appnum,
             segment: SEGMENT_NUMBER,
             pmi: PMI_NUMBER,
             inode: rustix::fs::fstat(&rank_pmi).map_err(full)?.st_ino,
+            mapping: self.mapping.clone(),
         };
         let streams = match &request.output_folder {
             Some(folder) => streams_to_files(folder, rank, size, request.merge_errors)?,
             None => streams_to_pipes(request.merge_errors).map_err(full)?,
         };
-        let input =
-            if rank == 0 && !request.no_input { input::for_first_rank(&mut self.input) } else { input::nothing() };
+        let input = match rank == 0 && !request.no_input {
+            true if around.inherit_input => input::for_first_rank(&mut self.input),
+            true => input::by_pipe(&mut self.input),
+            false => input::nothing(),
+        };
         self.starts.push(Start {
             program: template.file.clone(),
             arguments: template.arguments.clone(),
-            environment: environment::for_exec(&template.variables, &ticket),
+            environment: environment::for_exec(&template.variables, &ticket, place),
             folder: template.folder.clone(),
             cores,
             input: input.map_err(|error| Refusal::from(format!("The ranks' input cannot be opened ({error}).")))?,
@@ -142,7 +197,6 @@ impl Plan {
             pmi: rank_pmi,
         });
         self.ends.push(Ends { output: streams.own_output, errors: streams.own_errors, pmi });
-        self.appnums.push(template.appnum);
         Ok(())
     }
 }
@@ -154,14 +208,14 @@ struct Template {
     variables: environment::Variables,
     folder: Option<CString>,
     appnum: i32,
-    size: usize,
 }
 
 impl Template {
-    fn of(request: &Request, program: &Program, appnum: i32, size: usize) -> Result<Template, Refusal> {
-        let mut variables = environment::of_program(config::whole_environment(), request, program);
+    fn of(request: &Request, program: &Program, appnum: i32, around: &Surroundings) -> Result<Template, Refusal> {
+        let own = &around.environment;
+        let mut variables = environment::of_program(own.iter().cloned(), request, program);
         environment::preload_malloc(&mut variables, &library_for_malloc())?;
-        let own_path = || config::environment("PATH").map(OsString::from);
+        let own_path = || own.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = variables.get(OsStr::new("PATH")).cloned().or_else(own_path);
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(format!("The folder {} (-wdir) does not exist or is no folder.", folder.display()).into());
@@ -173,7 +227,6 @@ impl Template {
             folder: program.folder.as_ref().map(|folder| environment::c_string(folder.as_os_str())).transpose()?,
             variables,
             appnum,
-            size,
         })
     }
 }

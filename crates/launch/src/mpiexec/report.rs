@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     OutputGone,
     /// The guardian process was killed.
     GuardianGone,
+    /// A host cannot be reached, or not any more.
+    HostGone { name: String, reason: String },
 }
 
 /// The last MPI call of a rank.
@@ -39,7 +41,7 @@ impl Failure {
     fn weight(&self) -> u32 {
         match self {
             Failure::Asked { .. } | Failure::Timeout { .. } | Failure::OutputGone | Failure::GuardianGone => 0,
-            Failure::Start { .. } | Failure::Abort { .. } => 1,
+            Failure::Start { .. } | Failure::Abort { .. } | Failure::HostGone { .. } => 1,
             Failure::Signal { .. } => 2,
             Failure::Exit { .. } => 3,
             Failure::WithoutFinalize { .. } | Failure::WithoutInit { .. } => 4,
@@ -52,7 +54,8 @@ impl Failure {
             Failure::Abort { code, .. } | Failure::Exit { code, .. } => shown_code(code),
             Failure::Start { code, .. } => code,
             Failure::Signal { signal, .. } | Failure::Asked { signal } => 128 + signal,
-            Failure::WithoutFinalize { .. } | Failure::WithoutInit { .. } | Failure::GuardianGone => 1,
+            Failure::WithoutFinalize { .. } | Failure::WithoutInit { .. } => 1,
+            Failure::GuardianGone | Failure::HostGone { .. } => 1,
             Failure::Timeout { .. } => 124,
             Failure::OutputGone => 128 + 13,
         }
@@ -89,6 +92,9 @@ impl Failure {
             }
             Failure::Asked { signal } => format!("mpiexec: ended by {}.", signal_name(*signal)),
             Failure::OutputGone => "mpiexec: nobody reads the output any more; the job is ended.".to_owned(),
+            Failure::HostGone { name, reason } => {
+                format!("mpiexec: host {name} is lost ({reason}); the job is ended.")
+            }
             Failure::GuardianGone => {
                 "mpiexec: its guardian process, which watches the ranks, was killed; the job is ended.".to_owned()
             }

@@ -17,6 +17,8 @@ pub(crate) enum Meaning {
     Folder,
     HostFile,
     HostList,
+    Launcher,
+    Proxy,
     Bind,
     Map,
     CoresPerRank,
@@ -75,9 +77,15 @@ pub(crate) const ROWS: &[Row] = &[
         &["f", "hostfile", "machinefile", "machine-file", "hosts-file"],
         &["FILE"],
         Meaning::HostFile,
-        "hosts of the job; all must be this host",
+        "file with the hosts of the job: NAME, NAME:RANKS or NAME slots=RANKS a line",
     ),
-    row(&["host", "hosts", "H"], &["A,B"], Meaning::HostList, "hosts of the job; all must be this host"),
+    row(&["host", "hosts", "H"], &["A,B:RANKS"], Meaning::HostList, "hosts of the job, with ranks for each if given"),
+    row(
+        &["launcher", "bootstrap"],
+        &["COMMAND"],
+        Meaning::Launcher,
+        "way to a host: ssh (when not given; inside Slurm srun), or a command with {host}",
+    ),
     row(&["bind-to", "binding"], &["core|none"], Meaning::Bind, "bind each rank to cores of its own, or to none"),
     row(&["map-by"], &["core|slot|socket"], Meaning::Map, "order in which cores are dealt out (socket: in turn)"),
     row(&["cpus-per-rank", "cpus-per-proc"], &["N"], Meaning::CoresPerRank, "cores that one rank is bound to"),
@@ -107,7 +115,8 @@ pub(crate) const ROWS: &[Row] = &[
     ignored(&["envall", "genvall", "localhost", "local"], &[]),
     ignored(&["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"], &[]),
     ignored(&["rr", "pernode", "bynode", "byslot", "bycore", "nolocal", "order-nodes"], &[]),
-    ignored(&["launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
+    Row { names: &["proxy"], values: &[], meaning: Meaning::Proxy, help: "" },
+    ignored(&["launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
     ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
     ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
     ignored(&["print-all-exitcodes", "tune", "ordered-output", "stream-buffer"], &[]),
@@ -119,7 +128,7 @@ pub(crate) const ROWS: &[Row] = &[
 pub(crate) fn help() -> String {
     let mut text = String::from(
         "Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n\n\
-         Starts the ranks of an MPI job on this host and ends them all together. Each option may be written with one\n\
+         Starts the ranks of an MPI job on this host or others and ends them all together. Each option may be written with one\n\
          or two dashes, and --name=value is --name value.\n\n",
     );
     for row in ROWS.iter().filter(|row| !row.help.is_empty()) {
@@ -131,9 +140,9 @@ pub(crate) fn help() -> String {
             text.push_str(&format!("  {left:32} {}\n", row.help));
         }
     }
-    text.push_str("\nAccepted and ignored, because scripts carry them and one host does not need them:\n ");
+    text.push_str("\nAccepted and ignored, because scripts carry them and this mpiexec does not need them:\n ");
     let mut column = 1;
-    for name in ROWS.iter().filter(|row| row.help.is_empty()).flat_map(|row| row.names) {
+    for name in ROWS.iter().filter(|row| row.meaning == Meaning::Ignored).flat_map(|row| row.names) {
         if column + name.len() + 2 > 110 {
             text.push_str("\n ");
             column = 1;
@@ -145,6 +154,10 @@ pub(crate) fn help() -> String {
         "\n\nBinding: unless --bind-to none, each rank is bound to cores of its own when all ranks together need no more\n\
          cores than mpiexec itself may use (its own affinity mask and the cgroup's quota); else no rank is bound.\n\
          A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else one. A single rank is bound only on demand.\n\
+         Hosts: each host in turn takes as many consecutive ranks as the list or -ppn says, and when all are full the\n\
+         list begins again; where nothing is said the ranks are divided evenly. Each host is reached once, by ssh, by\n\
+         srun inside a Slurm allocation, or by --launcher 'ip netns exec {host}', 'kubectl exec -i {host} --' and so\n\
+         on. Towpath must be installed in the same folder everywhere.\n\
          Input: rank 0 reads mpiexec's input, the others read nothing.\n\
          End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
          MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\
@@ -170,7 +183,7 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_fits_a_terminal() {
         let text = help();
-        for name in ROWS.iter().flat_map(|row| row.names) {
+        for name in ROWS.iter().filter(|row| row.meaning != Meaning::Proxy).flat_map(|row| row.names) {
             assert!(text.contains(&format!("-{name}")), "{name}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");

@@ -1,0 +1,440 @@
+//! A job over several hosts: `mpiexec` starts a proxy on each through the launcher's command and speaks frames with it. The
+//! PMI server is here, so puts, gets and fences of all hosts meet in one store; so is the verdict about the job.
+//!
+//! A proxy counts once it has said the job's secret back. A host whose connection ends before its work does is lost, and
+//! the job with it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use towpath_base::config;
+
+use super::descendants;
+use super::events::{Event, Events};
+use super::frames::{Frame, FrameReader};
+use super::host_list::{self, Host};
+use super::link::Link;
+use super::options::Request;
+use super::output::{Destination, Sink};
+use super::plan::Refusal;
+use super::reach::Way;
+use super::relay::Relay;
+use super::report::Failure;
+use super::server::{self, Server};
+use super::signals::{self, Set};
+use super::start::STARTED;
+use super::verdict::{Ending, Order, Verdict};
+use super::{proxy, timeout_of_environment};
+use crate::hosts::write_mapping;
+use crate::key::JobKey;
+use crate::segment;
+use crate::wire::LineReader;
+
+/// The hosts of a job that does not run on this host alone, and the way to them.
+pub(super) struct Hosts {
+    hosts: Vec<Host>,
+    way: Way,
+}
+
+impl Hosts {
+    /// The hosts that the command line, or Slurm, names; `None`: this host alone.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn of(request: &Request) -> Result<Option<Hosts>, String> {
+        if request.launcher.as_deref() == Some("fork") {
+            return Ok(None);
+        }
+        let allocation = Allocation::of_environment();
+        let way = Way::choose(request.launcher.as_deref(), allocation.is_some())?;
+        let hosts = match (&request.hosts, allocation) {
+            (Some(source), _) => source.read()?,
+            (None, Some(allocation)) => allocation.hosts()?,
+            (None, None) => return Ok(None),
+        };
+        let here = hosts.iter().all(|host| host_list::is_this_host(&host.name));
+        let chosen = request.launcher.is_some() && request.hosts.is_some();
+        let alone = here || (request.hosts.is_none() && hosts.len() == 1);
+        Ok((chosen || !alone).then_some(Hosts { hosts, way }))
+    }
+}
+
+/// What Slurm has allocated to the shell that `mpiexec` runs in.
+struct Allocation {
+    nodes: String,
+    tasks: Option<String>,
+}
+
+impl Allocation {
+    /// `None` outside an allocation, and inside a step of several tasks, each of which runs `mpiexec`.
+    fn of_environment() -> Option<Allocation> {
+        let number = |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
+        config::environment("SLURM_JOB_ID")?;
+        if number("SLURM_STEP_NUM_TASKS").is_some_and(|tasks| tasks > 1) || config::environment("PMI_FD").is_some() {
+            return None;
+        }
+        let nodes = config::environment("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty())?;
+        Some(Allocation { nodes, tasks: config::environment("SLURM_TASKS_PER_NODE") })
+    }
+
+    fn hosts(&self) -> Result<Vec<Host>, String> {
+        let names = host_list::expand_slurm(&self.nodes)?;
+        let tasks = self.tasks.as_deref().and_then(host_list::expand_tasks);
+        let tasks = tasks.filter(|tasks| tasks.len() == names.len());
+        let slots = |at: usize| tasks.as_ref().map(|tasks| tasks[at]);
+        Ok(names.into_iter().enumerate().map(|(at, name)| Host { name, slots: slots(at) }).collect())
+    }
+}
+
+/// One host with its proxy.
+struct Station {
+    name: String,
+    link: Link,
+    link_watched: bool,
+    ready: bool,
+    /// Has said that everything is over, or is lost.
+    over: bool,
+    /// Bytes of each stream that were taken and not yet acknowledged.
+    owed: [u32; 2],
+    command: Child,
+}
+
+/// A job over several hosts.
+pub(super) struct Fleet {
+    stations: Vec<Station>,
+    node_of_rank: Vec<u32>,
+    lines: Vec<LineReader>,
+    server: Server,
+    verdict: Verdict,
+    key: JobKey,
+    destinations: [Destination; 2],
+    relay: Relay,
+    signals: OwnedFd,
+    events: Events,
+    spared: Vec<i32>,
+    /// Until when all proxies must have answered.
+    ready_by: Option<Instant>,
+    patience: Duration,
+    given_up: bool,
+    buffer: Vec<u8>,
+}
+
+impl Fleet {
+    /// Starts a proxy on each host that has ranks.
+    ///
+    /// # Errors
+    /// Exit code and sentence.
+    pub(super) fn start(
+        request: &Request,
+        hosts: Hosts,
+        arguments: &[std::ffi::OsString],
+        signals: OwnedFd,
+        mask: Set,
+    ) -> Result<Fleet, Refusal> {
+        let failed = |what: &str, error: io::Error| Refusal::from(format!("{what} ({error})."));
+        let spared = descendants::children();
+        let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host);
+        let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
+        let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
+        let (nonce, mapping) = (segment::new_nonce(), write_mapping(&node_of_rank));
+        let program = std::env::current_exe().map_err(|error| failed("mpiexec does not know its own name", error))?;
+        let mut events = Events::new().map_err(|error| failed("Nothing can be watched", error))?;
+        events.add(&signals, Event::Signal).map_err(|error| failed("Signals cannot be watched", error))?;
+        let mut stations = Vec::with_capacity(used);
+        for (number, host) in hosts.hosts.iter().take(used).enumerate() {
+            let mut station = Station::start(&host.name, &hosts.way.command(&host.name, &program), mask)?;
+            events
+                .add(station.link.input(), Event::Link { host: number })
+                .map_err(|error| failed("The hosts cannot be watched", error))?;
+            let job = proxy::describe(arguments, nonce, &key.0, &mapping, number as u32);
+            station.link.send(&Frame::Job(Box::new(job)));
+            stations.push(station);
+        }
+        let patience = Duration::from_secs(config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60));
+        Ok(Fleet {
+            stations,
+            lines: node_of_rank.iter().map(|_| LineReader::default()).collect(),
+            server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
+            verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
+            node_of_rank,
+            key,
+            destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(Destination::new),
+            relay: Relay::new(!request.no_input),
+            signals,
+            events,
+            spared,
+            ready_by: Some(Instant::now() + patience),
+            patience,
+            given_up: false,
+            buffer: vec![0; 64 * 1024],
+        })
+    }
+
+    /// Runs the job to its end and returns the exit code.
+    pub(super) fn run(mut self) -> i32 {
+        let mut ready = Vec::new();
+        while !self.given_up && self.stations.iter().any(|station| !station.over) {
+            self.watch();
+            self.events.wait(&mut ready, self.nearest_deadline());
+            for event in ready.drain(..) {
+                self.handle(event);
+            }
+            self.after_events();
+        }
+        self.finish()
+    }
+
+    fn watch(&mut self) {
+        for (host, station) in self.stations.iter_mut().enumerate() {
+            let wanted = station.link.waits() && !station.over;
+            let Station { link, link_watched, .. } = station;
+            self.events.watch_for_room(link.output(), Event::LinkRoom { host }, wanted, link_watched);
+        }
+        self.events.watch_destinations(&self.destinations);
+        if self.relay.watch(&mut self.events) {
+            self.pass_input();
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Link { host } => self.read_link(host),
+            Event::LinkRoom { host } => self.stations[host].link.flush(),
+            Event::Signal => {
+                while let Some(signal) = signals::next(&self.signals) {
+                    self.signalled(signal);
+                }
+            }
+            Event::Typed => self.pass_input(),
+            Event::Destination { which } => self.destinations[which].flush(),
+            Event::Report | Event::Output { .. } | Event::Pmi { .. } | Event::InputPipe => {}
+        }
+    }
+
+    fn pass_input(&mut self) {
+        let first = &mut self.stations[self.node_of_rank[0] as usize];
+        if let Some(bytes) = self.relay.read(&mut self.buffer) {
+            first.link.send(&Frame::Input(bytes));
+        }
+    }
+
+    fn signalled(&mut self, signal: i32) {
+        if signal == libc::SIGTSTP {
+            self.tell_all(&Frame::Signal(libc::SIGSTOP));
+            signals::send(std::process::id() as i32, libc::SIGSTOP);
+            return;
+        }
+        let order = self.verdict.signalled(signal);
+        self.carry_out(order);
+    }
+
+    fn tell_all(&mut self, frame: &Frame) {
+        for station in self.stations.iter_mut().filter(|station| !station.over) {
+            station.link.send(frame);
+        }
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Signal(signal) => self.tell_all(&Frame::Signal(signal)),
+            Order::End(signal) => self.tell_all(&Frame::End(signal)),
+            Order::Close => self.tell_all(&Frame::Signal(0)),
+            Order::GiveUp => {
+                eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
+                self.given_up = true;
+            }
+        }
+    }
+
+    /// Deadlines, changes of phase, and what is owed to proxies.
+    fn after_events(&mut self) {
+        if self.destinations[0].is_gone() && self.verdict.is_running() {
+            self.verdict.fail(Failure::OutputGone);
+        }
+        if self.ready_by.is_some_and(|at| at <= Instant::now()) {
+            self.ready_by = None;
+            let reason = format!("nobody answered for {} s (TOWPATH_LAUNCHER_SECONDS)", self.patience.as_secs());
+            for host in 0..self.stations.len() {
+                if !self.stations[host].ready {
+                    self.lose(host, &reason);
+                }
+            }
+        }
+        if self.stations.iter().all(|station| station.ready || station.over) {
+            self.ready_by = None;
+        }
+        self.acknowledge();
+        let (server, ranks) = (&self.server, self.node_of_rank.len());
+        let others_inside = |verdict: &Verdict| {
+            server.somebody_waits() || (0..ranks).any(|rank| !verdict.has_ended(rank) && server.inside(rank))
+        };
+        if let Some(order) = self.verdict.next_order(others_inside) {
+            self.carry_out(order);
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        for which in 0..2 {
+            if self.destinations[which].is_full() {
+                continue;
+            }
+            for station in &mut self.stations {
+                let count = std::mem::take(&mut station.owed[which]);
+                if count > 0 && !station.over {
+                    station.link.send(&Frame::Taken { which: which as u8, count });
+                }
+            }
+        }
+    }
+
+    fn read_link(&mut self, host: usize) {
+        let open = self.stations[host].link.receive(&mut self.buffer);
+        loop {
+            match self.stations[host].link.next() {
+                Ok(Some(frame)) => self.hear(host, frame),
+                Ok(None) if open => return,
+                Ok(None) => break self.lose(host, "the connection to it ended"),
+                Err(reason) => break self.lose(host, &reason),
+            }
+        }
+    }
+
+    /// Takes a frame of a proxy. A proxy may speak for its own ranks only, and only after it has proved that it is one.
+    fn hear(&mut self, host: usize, frame: Frame) {
+        if self.stations[host].over {
+            return;
+        }
+        let is_own = |rank: u32| self.node_of_rank.get(rank as usize) == Some(&(host as u32));
+        match frame {
+            Frame::Ready { key } => match key == self.key.0 {
+                true => self.stations[host].ready = true,
+                false => self.lose(host, "it did not know the job"),
+            },
+            Frame::Refused { code, sentence } => {
+                let name = &self.stations[host].name;
+                let sentence = format!("host {name}: {}", String::from_utf8_lossy(&sentence));
+                self.verdict.fail(Failure::Start { code, sentence });
+                self.leave(host);
+            }
+            _ if !self.stations[host].ready => self.lose(host, "it spoke before it knew the job"),
+            Frame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
+                STARTED => self.verdict.started(rank as usize, pid),
+                _ => self.verdict.not_started(rank as usize, kind, value),
+            },
+            Frame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
+                let ending = Ending { status, state, last_call, in_call };
+                self.verdict.ended(rank as usize, ending, &self.server);
+            }
+            Frame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
+            Frame::Output { which, bytes } => {
+                let which = usize::from(which);
+                self.destinations[which].write(&bytes);
+                self.stations[host].owed[which] += bytes.len() as u32;
+            }
+            Frame::InputTaken { count } => self.relay.taken(count as usize),
+            Frame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
+            Frame::Done => self.leave(host),
+            _ => self.lose(host, "it said what no proxy says"),
+        }
+    }
+
+    /// Hands a rank's requests to the PMI server and sends the answers where they belong.
+    fn serve(&mut self, rank: usize, bytes: &[u8]) {
+        self.lines[rank].push(bytes);
+        let mut events = Vec::new();
+        while let Ok(Some(line)) = self.lines[rank].next_line() {
+            self.server.line(rank, &line, &mut events);
+        }
+        for event in events {
+            match event {
+                server::Event::Answer(to, bytes) => {
+                    let station = &mut self.stations[self.node_of_rank[to] as usize];
+                    station.link.send(&Frame::Answer { rank: to as u32, bytes });
+                }
+                server::Event::Abort { rank, code, sentence } => {
+                    self.verdict.fail(Failure::Abort { rank, code, sentence });
+                }
+            }
+        }
+    }
+
+    fn has_running_ranks(&self, host: usize) -> bool {
+        let mut own = self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host);
+        own.any(|(rank, _)| !self.verdict.has_ended(rank))
+    }
+
+    /// A host has ended before its time.
+    fn lose(&mut self, host: usize, reason: &str) {
+        if !self.stations[host].over && !self.verdict.is_closing() {
+            let name = self.stations[host].name.clone();
+            self.verdict.fail(Failure::HostGone { name, reason: reason.to_owned() });
+        }
+        self.leave(host);
+    }
+
+    /// Nothing is heard of a host any more: its ranks have ended.
+    fn leave(&mut self, host: usize) {
+        if std::mem::replace(&mut self.stations[host].over, true) {
+            return;
+        }
+        self.events.remove(self.stations[host].link.input());
+        for (rank, _) in self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host) {
+            self.verdict.lost(rank);
+        }
+    }
+
+    fn nearest_deadline(&self) -> Option<Duration> {
+        let look_at_input = self.relay.look_again();
+        let nearest = [self.verdict.deadline(), self.ready_by, look_at_input].into_iter().flatten().min();
+        nearest.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// After all hosts: the rest of the output, what there is to say, the exit code.
+    fn finish(mut self) -> i32 {
+        // Their inputs end, so proxies and the commands that have started them end by themselves.
+        let commands: Vec<Child> = self.stations.into_iter().map(|station| station.command).collect();
+        let begin = Instant::now();
+        for mut command in commands {
+            while matches!(command.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_millis(500) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
+        self.destinations[0].drain(Duration::from_secs(5));
+        let (sentence, code) = self.verdict.result();
+        if let Some(sentence) = sentence {
+            self.destinations[1].write(format!("{sentence}\n").as_bytes());
+        }
+        self.destinations[1].drain(Duration::from_secs(5));
+        code
+    }
+}
+
+impl Station {
+    fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, Refusal> {
+        let shown = words[0].to_string_lossy().into_owned();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        // SAFETY: between fork and exec only system calls on the child itself are made: a person's signals reach it
+        // through mpiexec alone, and it does not outlive mpiexec.
+        unsafe {
+            command.pre_exec(move || {
+                mask.block();
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().map_err(|error| {
+            Refusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Refusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
+        };
+        let link = Link::new(output.into(), input.into(), FrameReader::new(true));
+        let name = name.to_owned();
+        Ok(Station { name, link, link_watched: false, ready: false, over: false, owed: [0; 2], command: child })
+    }
+}

@@ -1,0 +1,255 @@
+//! Hosts of a job as people write them: lists, host files, what Slurm has allocated. And which rank goes to which.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+
+/// Most hosts of a job; only a mistake has more.
+const MOST_HOSTS: usize = 1 << 16;
+
+/// Where the command line says that the hosts stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    List(String),
+    File(PathBuf),
+}
+
+/// One host and how many ranks it takes, where that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) slots: Option<usize>,
+}
+
+impl Source {
+    /// The hosts, each once, in order.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(crate) fn read(&self) -> Result<Vec<Host>, String> {
+        let hosts = match self {
+            Source::List(list) => list.split(',').filter(|part| !part.trim().is_empty()).map(entry).collect(),
+            Source::File(path) => read_file(path),
+        }?;
+        if hosts.is_empty() {
+            return Err("The list of hosts is empty.".to_owned());
+        }
+        Ok(united(hosts))
+    }
+}
+
+/// A host file: one host a line, `name`, `name:slots` or `name slots=n`, `#` begins a comment.
+fn read_file(path: &Path) -> Result<Vec<Host>, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("The host file {} cannot be read ({error}).", path.display()))?;
+    let mut hosts = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let mut host = entry(name)?;
+        for word in words {
+            // Other words of host files (max_slots=, user names) say nothing about placement here.
+            if let Some(slots) = word.strip_prefix("slots=") {
+                host.slots = Some(number(slots, line)?);
+            }
+        }
+        hosts.push(host);
+    }
+    Ok(hosts)
+}
+
+fn entry(text: &str) -> Result<Host, String> {
+    let text = text.trim();
+    let (name, slots) = match text.rsplit_once(':') {
+        // More colons: an address of IPv6.
+        Some((name, slots)) if !name.contains(':') => (name, Some(number(slots, text)?)),
+        _ => (text, None),
+    };
+    if name.is_empty() || name.starts_with('-') || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(format!("{text:?} in the list of hosts is no name of a host."));
+    }
+    Ok(Host { name: name.to_owned(), slots })
+}
+
+fn number(text: &str, whole: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| (1..=1 << 20).contains(&number));
+    number.ok_or_else(|| format!("'{text}' in '{whole}' is no number of ranks for a host."))
+}
+
+/// A host that is named several times is one host with the slots of all.
+fn united(hosts: Vec<Host>) -> Vec<Host> {
+    let mut united: Vec<Host> = Vec::new();
+    for host in hosts {
+        match united.iter_mut().find(|other| other.name == host.name) {
+            Some(other) => other.slots = Some(other.slots.unwrap_or(1) + host.slots.unwrap_or(1)),
+            None => united.push(host),
+        }
+    }
+    united
+}
+
+/// True for the names of this host.
+pub(crate) fn is_this_host(name: &str) -> bool {
+    let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    name == "localhost"
+        || name == "::1"
+        || (is_address && name.starts_with("127."))
+        || name.eq_ignore_ascii_case(&own)
+        || (!is_address && short(name) == short(&own))
+}
+
+/// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has slots (`per_host`, where
+/// that is given), and when all are full the list begins again. Without any slots the ranks are divided evenly, in order.
+pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize) -> Vec<u32> {
+    let said = per_host > 0 || hosts.iter().any(|host| host.slots.is_some());
+    let slots = |host: usize| match (said, per_host) {
+        (true, 0) => hosts[host].slots.unwrap_or(1),
+        (true, each) => each,
+        (false, _) => size / hosts.len() + usize::from(host < size % hosts.len()),
+    };
+    let turn = (0..hosts.len()).flat_map(|host| std::iter::repeat_n(host as u32, slots(host)));
+    turn.cycle().take(size).collect()
+}
+
+/// Slurm's short form of a list of hosts: `n[1-3,07],login`.
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn expand_slurm(list: &str) -> Result<Vec<String>, String> {
+    let wrong = || format!("Slurm's list of nodes {list:?} cannot be read; give the hosts with --hosts.");
+    let mut names = Vec::new();
+    for part in split_outside_brackets(list) {
+        expand_part(part, &mut names).ok_or_else(wrong)?;
+    }
+    Ok(names)
+}
+
+fn split_outside_brackets(list: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0i32);
+    for (at, sign) in list.char_indices() {
+        match sign {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&list[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[begin..]);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn expand_part(part: &str, names: &mut Vec<String>) -> Option<()> {
+    let Some((before, rest)) = part.split_once('[') else {
+        names.push(part.to_owned());
+        return Some(());
+    };
+    let (inside, after) = rest.split_once(']')?;
+    for range in inside.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let digits = first.len();
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if last < first || last - first + names.len() >= MOST_HOSTS {
+            return None;
+        }
+        for number in first..=last {
+            expand_part(&format!("{before}{number:0digits$}{after}"), names)?;
+        }
+    }
+    Some(())
+}
+
+/// Slurm's tasks of each node: `2(x3),1`.
+pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
+    let mut tasks = Vec::new();
+    for part in list.split(',') {
+        let (count, times) = match part.split_once("(x") {
+            Some((count, times)) => (count, times.strip_suffix(')')?.parse().ok()?),
+            None => (part, 1),
+        };
+        let count: usize = count.parse().ok()?;
+        if times > MOST_HOSTS - tasks.len().min(MOST_HOSTS) {
+            return None;
+        }
+        tasks.extend(std::iter::repeat_n(count, times));
+    }
+    Some(tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(text: &str) -> Result<Vec<Host>, String> {
+        Source::List(text.to_owned()).read()
+    }
+
+    fn host(name: &str, slots: Option<usize>) -> Host {
+        Host { name: name.to_owned(), slots }
+    }
+
+    #[test]
+    fn lists_and_files() {
+        assert_eq!(list("a,b:4,::1"), Ok(vec![host("a", None), host("b", Some(4)), host("::1", None)]));
+        assert_eq!(list("a,b,a"), Ok(vec![host("a", Some(2)), host("b", None)]));
+        for text in ["", ",", "a:0", "a:x", "-oProxyCommand=x", "a b", ":3"] {
+            assert!(list(text).is_err(), "{text}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hosts");
+        std::fs::write(&file, "# ours\na slots=4 max_slots=9\nb:2  # more\n\nc\n").unwrap();
+        let read = Source::File(file).read();
+        assert_eq!(read, Ok(vec![host("a", Some(4)), host("b", Some(2)), host("c", None)]));
+        assert!(Source::File(folder.path().join("none")).read().unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn names_of_this_host() {
+        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        for name in ["localhost", "127.0.0.1", "::1", &own] {
+            assert!(is_this_host(name), "{name}");
+        }
+        for name in ["node17", "10.1.2.3", "127.evil.example"] {
+            assert!(!is_this_host(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn ranks_fill_hosts_in_order() {
+        let hosts = list("a:1,b:2").unwrap();
+        assert_eq!(place(5, &hosts, 0), [0, 1, 1, 0, 1]);
+        assert_eq!(place(4, &hosts, 2), [0, 0, 1, 1]);
+        assert_eq!(place(5, &list("a,b").unwrap(), 0), [0, 0, 0, 1, 1]);
+        assert_eq!(place(1, &list("a,b,c").unwrap(), 0), [0]);
+    }
+
+    #[test]
+    fn slurm_writes_short() {
+        let names = |text: &str| expand_slurm(text).unwrap().join(" ");
+        assert_eq!(names("n[0-2,07],login"), "n0 n1 n2 n07 login");
+        assert_eq!(names("r[1-2]n[08-10]x"), "r1n08x r1n09x r1n10x r2n08x r2n09x r2n10x");
+        assert!(expand_slurm("n[1-").is_err() && expand_slurm("n[0-99999999]").is_err());
+        assert_eq!(expand_tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
+        assert_eq!(expand_tasks("2(x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(text in "[an0-9,\\[\\]():x=#-]{0,40}") {
+            let _ = (list(&text), expand_slurm(&text), expand_tasks(&text));
+        }
+
+        #[test]
+        fn every_rank_has_a_host(size in 1usize..200, slots in proptest::collection::vec(proptest::option::of(1usize..5), 1..9), per_host in 0usize..4) {
+            let hosts: Vec<Host> = slots.iter().enumerate().map(|(n, &slots)| host(&format!("h{n}"), slots)).collect();
+            let places = place(size, &hosts, per_host);
+            prop_assert_eq!(places.len(), size);
+            prop_assert!(places.iter().all(|&place| (place as usize) < hosts.len()));
+        }
+    }
+}

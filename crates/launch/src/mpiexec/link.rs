@@ -1,0 +1,104 @@
+//! One end of the connection between `mpiexec` and a proxy: frames that come, frames that wait to go. Neither end ever
+//! waits inside a call: it reads once when there is something, and writes only what `poll` promises (PIPE_BUF).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::frames::{Frame, FrameReader};
+
+/// What a pipe takes for certain once it is writable (PIPE_BUF).
+const CERTAIN: usize = 4096;
+
+/// One end of the connection.
+pub(super) struct Link {
+    input: OwnedFd,
+    output: OwnedFd,
+    reader: FrameReader,
+    queue: Vec<u8>,
+    gone: bool,
+}
+
+impl Link {
+    pub(super) fn new(input: OwnedFd, output: OwnedFd, reader: FrameReader) -> Link {
+        Link { input, output, reader, queue: Vec::new(), gone: false }
+    }
+
+    pub(super) fn input(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+
+    pub(super) fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+
+    /// True while something waits to be written.
+    pub(super) fn waits(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Sends a frame, now or when the other end reads.
+    pub(super) fn send(&mut self, frame: &Frame) {
+        self.send_bytes(&frame.to_bytes());
+    }
+
+    /// Sends bytes that are no frame: the preamble.
+    pub(super) fn send_bytes(&mut self, bytes: &[u8]) {
+        if !self.gone {
+            self.queue.extend_from_slice(bytes);
+            self.flush();
+        }
+    }
+
+    /// Writes what can be written without waiting.
+    pub(super) fn flush(&mut self) {
+        let mut written = 0;
+        while written < self.queue.len() && self.writable(Duration::ZERO) {
+            let piece = &self.queue[written..];
+            match rustix::io::write(&self.output, &piece[..piece.len().min(CERTAIN)]) {
+                Ok(count) => written += count,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => break,
+                Err(_) => {
+                    self.gone = true;
+                    written = self.queue.len();
+                }
+            }
+        }
+        self.queue.drain(..written);
+    }
+
+    fn writable(&self, limit: Duration) -> bool {
+        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+        poll(&mut [PollFd::new(&self.output, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Writes everything, waiting for the other end as long as it reads something every now and then.
+    pub(super) fn drain(&mut self, limit: Duration) {
+        while self.waits() && self.writable(limit) {
+            self.flush();
+        }
+    }
+
+    /// Reads once; false when the other end has closed the connection.
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> bool {
+        match rustix::io::read(&self.input, &mut *buffer) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.reader.push(&buffer[..count]);
+                true
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// The next whole frame that has come.
+    ///
+    /// # Errors
+    /// What is wrong with the stream.
+    pub(super) fn next(&mut self) -> Result<Option<Frame>, String> {
+        self.reader.next_frame()
+    }
+}

@@ -1,0 +1,132 @@
+//! How a host is reached: the command that runs a proxy there and connects its input and output with ours.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::host_list::is_this_host;
+
+/// Where the host's name stands in a template.
+const HOST: &str = "{host}";
+
+/// The way to all hosts of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    words: Vec<String>,
+    /// Hosts that are this one need no command.
+    direct: bool,
+}
+
+impl Way {
+    /// The way that `--launcher` names: `ssh`, `srun`, or a command, to which the name of the host is added where it does
+    /// not say {host}. Without `--launcher`: srun inside a Slurm allocation, else ssh.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn choose(launcher: Option<&str>, in_slurm: bool) -> Result<Way, String> {
+        let template = match launcher {
+            Some("slurm" | "srun") => SRUN,
+            None if in_slurm => SRUN,
+            Some("ssh") | None => SSH,
+            Some(template) => template,
+        };
+        let mut words = split(template)?;
+        if words.is_empty() {
+            return Err("The option --launcher needs a command.".to_owned());
+        }
+        if !words.iter().any(|word| word.contains(HOST)) {
+            words.push(HOST.to_owned());
+        }
+        // A command that a person has chosen is used for every host: it may lead into a container on this one.
+        Ok(Way { words, direct: matches!(launcher, None | Some("ssh")) && template == SSH })
+    }
+
+    /// The command for one host.
+    pub(super) fn command(&self, host: &str, program: &Path) -> Vec<OsString> {
+        let proxy = [program.as_os_str().to_owned(), "--proxy".into()];
+        if self.direct && is_this_host(host) {
+            return proxy.into();
+        }
+        let mut words: Vec<OsString> = self.words.iter().map(|word| word.replace(HOST, host).into()).collect();
+        if self.through_a_shell() {
+            words.extend(proxy.iter().map(|word| quoted(&word.to_string_lossy()).into()));
+        } else {
+            words.extend(proxy);
+        }
+        words
+    }
+
+    /// True for commands that hand their arguments to a shell of the other host.
+    fn through_a_shell(&self) -> bool {
+        let name = Path::new(&self.words[0]).file_name().unwrap_or_default();
+        name == "ssh" || name == "rsh"
+    }
+}
+
+const SSH: &str = "ssh -x {host}";
+/// Beside the step that may run already, without PMI, and without ending the allocation when a rank fails.
+const SRUN: &str =
+    "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
+
+/// Words of a command, with quotes as in a shell.
+fn split(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
+    for sign in text.chars() {
+        match (quote, sign) {
+            (Some(open), _) if open == sign => quote = None,
+            (None, '\'' | '"') => (quote, begun) = (Some(sign), true),
+            (None, _) if sign.is_whitespace() => {
+                if std::mem::take(&mut begun) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            _ => {
+                word.push(sign);
+                begun = true;
+            }
+        }
+    }
+    if quote.is_some() {
+        return Err(format!("A quote in --launcher {text:?} is not closed."));
+    }
+    if begun {
+        words.push(word);
+    }
+    Ok(words)
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !word.is_empty() && word.chars().all(harmless) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(launcher: Option<&str>, in_slurm: bool, host: &str) -> String {
+        let words = Way::choose(launcher, in_slurm).unwrap().command(host, Path::new("/a b/mpiexec"));
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn each_way_has_its_command() {
+        assert_eq!(command(None, false, "far"), "ssh|-x|far|'/a b/mpiexec'|--proxy");
+        assert_eq!(command(None, false, "localhost"), "/a b/mpiexec|--proxy");
+        assert!(command(None, true, "n1").starts_with("srun|") && command(None, true, "n1").contains("=n1|"));
+        assert_eq!(command(Some("ip netns exec {host}"), true, "h1"), "ip|netns|exec|h1|/a b/mpiexec|--proxy");
+        assert_eq!(command(Some("env 'X=a {host}'"), false, "localhost"), "env|X=a localhost|/a b/mpiexec|--proxy");
+        assert_eq!(command(Some("rsh"), false, "far"), "rsh|far|'/a b/mpiexec'|--proxy");
+    }
+
+    #[test]
+    fn mistakes_are_sentences() {
+        assert!(Way::choose(Some(" "), false).is_err());
+        assert!(Way::choose(Some("env 'x"), false).unwrap_err().contains("not closed"));
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,86 @@
+//! `mpiexec`'s own input on its way to rank 0 on another host: read as long as rank 0 takes it.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rustix::termios::{isatty, tcgetpgrp};
+
+use super::events::{Event, Events};
+
+/// Most bytes that are under way to rank 0.
+const UNDER_WAY: usize = 64 * 1024;
+
+/// The input.
+pub(super) struct Relay {
+    ended: bool,
+    under_way: usize,
+    watched: bool,
+    /// Regular files cannot be watched, and always have something to read.
+    is_file: bool,
+    terminal: bool,
+}
+
+impl Relay {
+    /// Reads `mpiexec`'s input, or nothing.
+    pub(super) fn new(wanted: bool) -> Relay {
+        Relay { ended: !wanted, under_way: 0, watched: false, is_file: false, terminal: isatty(io::stdin()) }
+    }
+
+    /// True when input is wanted and may be read: reading a terminal from the background would stop `mpiexec`.
+    fn wants(&self) -> bool {
+        !self.ended && self.under_way < UNDER_WAY && (!self.terminal || self.in_foreground())
+    }
+
+    fn in_foreground(&self) -> bool {
+        tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+    }
+
+    /// Watches the input exactly while it is wanted. True: it can be read at once.
+    pub(super) fn watch(&mut self, events: &mut Events) -> bool {
+        let wanted = self.wants();
+        if self.is_file {
+            return wanted;
+        }
+        if wanted != self.watched {
+            self.watched = wanted;
+            if !wanted {
+                events.remove(io::stdin());
+            } else if events.add(io::stdin(), Event::Typed).is_err() {
+                self.is_file = true;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nobody tells when `mpiexec` comes to the terminal's foreground, and a file waits for nothing but room.
+    pub(super) fn look_again(&self) -> Option<Instant> {
+        if self.is_file && self.wants() {
+            return Some(Instant::now());
+        }
+        (self.terminal && !self.ended && !self.in_foreground()).then(|| Instant::now() + Duration::from_millis(500))
+    }
+
+    /// Reads once; an empty text is the end, which comes once. `None`: nothing now.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Option<Vec<u8>> {
+        if self.ended {
+            return None;
+        }
+        match rustix::io::read(io::stdin(), &mut buffer[..UNDER_WAY / 2]) {
+            Ok(count) if count > 0 => {
+                self.under_way += count;
+                Some(buffer[..count].to_vec())
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => None,
+            _ => {
+                self.ended = true;
+                Some(Vec::new())
+            }
+        }
+    }
+
+    /// Rank 0's host has passed bytes on.
+    pub(super) fn taken(&mut self, count: usize) {
+        self.under_way = self.under_way.saturating_sub(count);
+    }
+}

@@ -1,0 +1,251 @@
+//! Jobs over several hosts. The hosts are proxies on this machine, reached by a command that tells them their name; what
+//! belongs to another kernel or network is tested where namespaces are made.
+
+mod common;
+
+use common::{finish, job_facts, mpiexec, new_mark, run, wait, wait_until};
+use std::process::Stdio;
+
+/// How each host is reached.
+const WAY: &str = "env HOST_NAME={host}";
+
+/// Runs `mpiexec --hosts HOSTS -n N [options] WORDS`.
+fn over(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> common::Run {
+    let ranks = ranks.to_string();
+    run(&[&["--hosts", hosts, "--launcher", WAY, "-n", &ranks], options, words].concat())
+}
+
+fn script(hosts: &str, ranks: usize, options: &[&str], script: &str) -> common::Run {
+    over(hosts, ranks, options, &["sh", "-c", script])
+}
+
+#[test]
+fn ranks_of_all_hosts_have_one_store_and_one_job() {
+    for (hosts, ranks) in [("a,b", 4), ("a:1,b:2", 5), ("a,b,c,d,e,f,g,h", 48)] {
+        let run = over(hosts, ranks, &[], &[&job_facts(), "exchange"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.output.matches("exchanged").count(), ranks, "{run:?}");
+        let jobs: std::collections::BTreeSet<&str> =
+            run.output.lines().filter_map(|line| line.split("job ").nth(1)?.split(',').next()).collect();
+        assert_eq!(jobs.len(), 1, "{run:?}");
+    }
+}
+
+#[test]
+fn ranks_know_their_host_and_their_place_on_it() {
+    let run = script("a:1,b:2", 4, &["-l"], "echo $HOST_NAME $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS");
+    assert_eq!(run.sorted(), ["[0] a 0 4 0 2", "[1] b 1 4 0 2", "[2] b 2 4 1 2", "[3] a 3 4 1 2"], "{run:?}");
+}
+
+#[test]
+fn variables_and_folders_reach_the_hosts() {
+    let mut command = mpiexec(&[
+        "--hosts",
+        "a,b",
+        "--launcher",
+        WAY,
+        "-n",
+        "2",
+        "-x",
+        "THERE",
+        "-env",
+        "B",
+        "x y",
+        "sh",
+        "-c",
+        "echo $THERE $B $PWD",
+    ]);
+    command.env("THERE", "here").current_dir("/usr");
+    let run = finish(command, "");
+    assert_eq!(run.output, "here x y /usr\nhere x y /usr\n", "{run:?}");
+}
+
+#[test]
+fn a_host_file_names_hosts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hosts");
+    std::fs::write(&file, "one slots=1\ntwo:1\n").unwrap();
+    let run = common::run(&[
+        "--hostfile",
+        file.to_str().unwrap(),
+        "--launcher",
+        WAY,
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "echo $HOST_NAME",
+    ]);
+    assert_eq!(run.sorted(), ["one", "two"], "{run:?}");
+}
+
+#[test]
+fn rank_0_reads_the_input_to_its_end() {
+    let text: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
+    for extra in [&[][..], &["-ppn", "1"]] {
+        let mut command = mpiexec(&[&["--hosts", "a,b", "--launcher", WAY, "-n", "2"], extra, &["cat"]].concat());
+        command.stdin(Stdio::piped());
+        let run = finish(command, &text);
+        assert!(run.code == 0 && run.output == text, "{} bytes of {}, {}", run.output.len(), text.len(), run.errors);
+    }
+    let mut from_file = mpiexec(&["--hosts", "a,b", "--launcher", WAY, "-n", "2", "wc", "-l"]);
+    from_file.stdin(std::fs::File::open("/proc/self/status").unwrap());
+    let run = finish(from_file, "");
+    assert!(run.sorted()[0] == "0" && run.sorted()[1].parse::<u32>().unwrap() > 20, "{run:?}");
+}
+
+#[test]
+fn lines_stay_whole_and_in_order() {
+    let run = script("a,b,c", 6, &["-l"], "for i in $(seq 2000); do echo $PMI_RANK number $i of many; done");
+    let mut next = [1; 6];
+    for line in run.output.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let rank: usize = words[1].parse().unwrap();
+        assert_eq!(line, format!("[{rank}] {rank} number {} of many", next[rank]));
+        next[rank] += 1;
+    }
+    assert_eq!(next, [2001; 6]);
+}
+
+#[test]
+fn a_slow_reader_stops_nobody_for_ever() {
+    let mut command = mpiexec(&[
+        "--hosts",
+        "a,b",
+        "--launcher",
+        WAY,
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "head -c 6000000 /dev/zero; echo; sleep 0.1",
+    ]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut child.stdout.take().unwrap(), &mut bytes).unwrap();
+    assert_eq!((bytes.len(), wait(&mut child)), (12_000_002, 0));
+}
+
+#[test]
+fn codes_and_sentences_come_from_the_host_that_failed() {
+    let exit = script("a,b", 3, &[], "test $PMI_RANK = 2 && exit 7; sleep 60");
+    assert!(exit.code == 7 && exit.errors.contains("rank 2"), "{exit:?}");
+    let killed = script("a,b", 2, &[], "test $PMI_RANK = 1 && kill -SEGV $$; sleep 60");
+    assert!(killed.code == 128 + 11 && killed.errors.contains("SIGSEGV"), "{killed:?}");
+    let abort = over("a,b", 3, &[], &[&job_facts(), "abort", "9"]);
+    assert!(abort.code == 9 && abort.errors.contains("says: it's over."), "{abort:?}");
+    let left = script("a,b", 2, &[], &format!("test $PMI_RANK = 1 && exec {} leave; sleep 60", job_facts()));
+    assert!(left.code == 1 && left.errors.contains("MPI_Finalize"), "{left:?}");
+    let absent = over("a,b", 2, &[], &["./nothing-of-this-name"]);
+    assert!(absent.code == 127 && absent.errors.contains("does not exist"), "{absent:?}");
+    assert_eq!(absent.errors.lines().count(), 1, "{absent:?}");
+}
+
+#[test]
+fn hosts_that_cannot_be_reached_cost_a_sentence() {
+    for (way, part) in
+        [("false", "host a is lost"), ("no-such-command", "cannot be reached"), ("echo hello", "is lost")]
+    {
+        let run = run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
+        assert!(run.code == 1 && run.errors.contains(part), "{run:?}");
+    }
+    let mut silent = mpiexec(&["--hosts", "a,b", "--launcher", "sh -c 'exec sleep 60' {host}", "-n", "2", "true"]);
+    silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
+    let run = finish(silent, "");
+    assert!(run.code == 1 && run.errors.contains("nobody answered for 1 s"), "{run:?}");
+    // A proxy of another job, or something that claims to be one.
+    let liar = r"printf '\ntowpath-proxy 1\n\020\005\0\0\0\001\0\0\0x\n'; sleep 60";
+    let run = common::run(&["--hosts", "a", "--launcher", &format!("sh -c \"{liar}\" {{host}}"), "-n", "1", "true"]);
+    assert!(run.code == 1 && run.errors.contains("did not know the job"), "{run:?}");
+}
+
+#[test]
+fn a_proxy_learns_its_job_behind_what_a_shell_prints_and_not_from_its_command_line() {
+    let (mark, way) = (new_mark(), "sh -c 'echo Welcome; exec \"$@\"' {host}");
+    let mut command = mpiexec(&["--hosts", "a", "--launcher", way, "-n", "1", "sh", "-c", "echo ready; sleep 60"]);
+    command.env("TOWPATH_TEST_MARK", &mark);
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let lines = common::marked(&mark).into_iter().filter_map(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok());
+    let proxies: Vec<String> = lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .filter(|line| line.ends_with("--proxy\0"))
+        .collect();
+    assert!(proxies.len() == 1 && proxies[0].split('\0').count() == 3, "{proxies:?}");
+    child.kill().unwrap();
+    wait(&mut child);
+    wait_until("the job has gone", || left(&mark) == 0);
+}
+
+/// Processes with the mark, without this one.
+fn left(mark: &str) -> usize {
+    common::marked(mark).len()
+}
+
+#[test]
+fn nothing_is_left_when_mpiexec_or_a_proxy_is_killed() {
+    for victim in ["mpiexec", "--proxy", "towpath-guardian"] {
+        let mark = new_mark();
+        let mut command =
+            mpiexec(&["--hosts", "a,b", "--launcher", WAY, "-n", "4", "sh", "-c", "setsid sleep 600 & sleep 600"]);
+        command.env("TOWPATH_TEST_MARK", &mark);
+        let mut child = command.spawn().unwrap();
+        wait_until("all ranks run", || {
+            let sleeping =
+                |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|n| n == "sleep\n");
+            common::marked(&mark).iter().filter(|pid| sleeping(pid)).count() == 8
+        });
+        let is_victim = |pid: &u32| {
+            let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.split('\0').any(|word| word == victim)
+        };
+        let doomed = match victim {
+            "mpiexec" => child.id(),
+            _ => common::marked(&mark).into_iter().find(is_victim).unwrap(),
+        };
+        let killed = std::process::Command::new("kill").args(["-KILL", &doomed.to_string()]).status().unwrap();
+        assert!(killed.success());
+        let code = wait(&mut child);
+        assert!(code != 0, "{victim}");
+        wait_until("the job has gone", || left(&mark) == 0);
+    }
+}
+
+#[test]
+fn signals_reach_the_ranks_of_all_hosts() {
+    let mut command = mpiexec(&[
+        "--hosts",
+        "a,b",
+        "--launcher",
+        WAY,
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "trap 'echo got $PMI_RANK' USR1; echo ready; while :; do sleep 0.05; done",
+    ]);
+    command.stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut next = || lines.next().unwrap().unwrap();
+    assert_eq!([next(), next()], ["ready", "ready"]);
+    let send = |signal: &str| {
+        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    };
+    send("-USR1");
+    let mut got = [next(), next()];
+    got.sort();
+    assert_eq!(got, ["got 0", "got 1"]);
+    send("-INT");
+    assert_eq!(wait(&mut child), 130);
+}
+
+#[test]
+fn the_time_limit_ends_all_hosts() {
+    let run = script("a,b", 2, &["--timeout", "1"], "sleep 60");
+    assert!(run.code == 124 && run.errors.contains("--timeout"), "{run:?}");
+}
