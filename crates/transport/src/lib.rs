@@ -19,6 +19,7 @@ pub mod loopback;
 mod regions;
 mod routine;
 pub mod shm;
+mod streaming;
 pub mod strict;
 pub mod tcp;
 pub mod wires;

@@ -109,7 +109,7 @@ fn has_wide() -> bool {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn ticks() -> u64 {
+pub(crate) fn ticks() -> u64 {
     // SAFETY: every processor of this architecture counts.
     unsafe { _rdtsc() }
 }
@@ -152,7 +152,7 @@ fn has_wide() -> bool {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn ticks() -> u64 {
+pub(crate) fn ticks() -> u64 {
     0
 }
 

@@ -18,10 +18,13 @@ use super::share::{InHeap, Lines, copy_unit, direct_unit};
 use super::theft::{Readers, Theft};
 use super::window::{Shape, Window, WindowId, drained_count};
 use crate::routine::Routines;
+use crate::streaming::Streaming;
 
 /// A message on its way out of a window.
 struct Draining {
     target: Target,
+    /// The message is long enough to be streamed.
+    long: bool,
     window: Window,
     drained: u32,
     /// Set where chunks may be read from the sender's process.
@@ -29,14 +32,19 @@ struct Draining {
 }
 
 impl Draining {
+    fn new(target: Target, window: Window, theft: Option<Theft>) -> Draining {
+        let long = target.length() >= STREAMED_AT_LEAST;
+        Draining { target, long, drained: window.start(), window, theft }
+    }
+
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, routines: &mut Routines) -> Advance {
+    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, copies: &mut Copies) -> Advance {
         let mut advance = Advance::Nothing;
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
             let place = self.window.chunk(segment, self.drained);
             // SAFETY: the chunk is ours until counted, and `pull` promised that the target lives.
-            match unsafe { drain(&mut self.target, place, length, routines) } {
+            match unsafe { drain(&mut self.target, place, length, copies, self.long) } {
                 Step::Done(_) => {}
                 Step::Pending => return advance,
             }
@@ -125,7 +133,7 @@ struct Pull {
 ///
 /// # Safety
 /// As there.
-unsafe fn drain(target: &mut Target, place: *const u8, length: usize, routines: &mut Routines) -> Step {
+unsafe fn drain(target: &mut Target, place: *const u8, length: usize, copies: &mut Copies, long: bool) -> Step {
     let Target::Bytes { pointer, length: room } = target else {
         // SAFETY: handed through.
         return unsafe { target.drain(place, length) };
@@ -133,12 +141,24 @@ unsafe fn drain(target: &mut Target, place: *const u8, length: usize, routines: 
     let step = length.min(*room);
     // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
     unsafe {
-        routines.copy(place, *pointer, step);
+        match long {
+            true => copies.streaming.copy(place, *pointer, step),
+            false => copies.routines.copy(place, *pointer, step),
+        }
         *pointer = pointer.add(step);
     }
     *room -= step;
     Step::Done(length)
 }
+
+/// The ways to copy a chunk.
+struct Copies {
+    routines: Routines,
+    streaming: Streaming,
+}
+
+/// Messages from this length on may be longer than what a program reads of them soon: they may go past the caches.
+const STREAMED_AT_LEAST: usize = 1 << 20;
 
 /// A pull that waits for a window.
 struct Wanted {
@@ -179,7 +199,7 @@ pub(crate) struct Pulls {
     provided: [usize; IN_WINDOWS],
     waiting: VecDeque<Wanted>,
     running: Vec<Pull>,
-    routines: Routines,
+    copies: Copies,
     readers: Readers,
     /// Copies from strides to strides; without it, only rows are copied without a window.
     across: Option<CopyAcross>,
@@ -193,7 +213,7 @@ impl Pulls {
             provided: [0; IN_WINDOWS],
             waiting: VecDeque::new(),
             running: Vec::new(),
-            routines: Routines::new(),
+            copies: Copies { routines: Routines::new(), streaming: Streaming::new() },
             readers: Readers::default(),
             across: None,
         }
@@ -206,7 +226,7 @@ impl Pulls {
 
     /// The routines that copy out of the segment.
     pub(crate) fn routines(&mut self) -> &mut Routines {
-        &mut self.routines
+        &mut self.copies.routines
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -235,7 +255,7 @@ impl Pulls {
                 let window = Window::new(segment, id, shape, drained_count(segment, id));
                 let lines = share.map(|index| Lines::new(segment, from, index));
                 let theft = lines.and_then(|lines| Theft::new(lines, &target, place.length, shape));
-                Work::Draining(Draining { target, drained: window.start(), window, theft })
+                Work::Draining(Draining::new(target, window, theft))
             }
             (None, Some(index)) => match self.join(segment, from, target, index) {
                 Ok(direct) => Work::Direct(direct),
@@ -281,7 +301,7 @@ impl Pulls {
         let id = WindowId { owner: self.own, index };
         let start = self.resting[slot].take()?;
         let window = Window::new(segment, id, shape, start);
-        let work = Work::Draining(Draining { target, window, drained: start, theft: None });
+        let work = Work::Draining(Draining::new(target, window, None));
         self.running.push(Pull { from, token, work });
         Some(Begun { from, name, length: length as u64, index, shape, start })
     }
@@ -306,7 +326,7 @@ impl Pulls {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);
         let advance = match &mut pull.work {
-            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
+            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.copies),
             Work::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {
