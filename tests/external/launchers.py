@@ -2,7 +2,7 @@
 """Programs and launchers of different makers: each must start the other's programs.
 
     launchers.py                       Towpath's program under the launchers of MPICH and Intel MPI, and alone; programs of MPICH
-                                       and Intel MPI under Towpath's mpiexec; Towpath's program under Open MPI's launchers
+                                       and Intel MPI under Towpath's mpiexec; Towpath's program under Open MPI's launchers and Slurm
     launchers.py --prefix FOLDER       with an installed Towpath (bin, lib) instead of the wheel in build/
     launchers.py --filter REGEX        only some of the rows
 
@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "launchers")]
 import environments  # noqa: E402
+import slurm  # noqa: E402
 
 SOURCE = HERE / "launchers.c"
 # More ranks than cores: the peers must yield instead of spinning.
@@ -88,8 +89,10 @@ def main():
     options = parser.parse_args()
     prefix = (options.prefix or environments.towpath_venv()).resolve()
     results = [run_row(*row, options.timeout) for row in rows(prefix) if re.search(options.filter, row[0])]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    return 0 if results and all(results) else 1
+    by_slurm = slurm.test(prefix, environments.BUILD / "tests/launchers/towpath", options.filter)
+    passed, failed = sum(results) + by_slurm[0], len(results) - sum(results) + by_slurm[1]
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
 
 
 if __name__ == "__main__":
