@@ -2,7 +2,7 @@
 //!
 //! The value is `(vector,(first host,hosts,ranks per host),...)`: each triple gives the next ranks to `hosts` hosts from
 //! `first host` on, `ranks per host` consecutive ranks each; when ranks are left over, the list begins again
-//! (PMI-1 as Hydra serves it).
+//! (PMI-1 as Hydra serves it). Hydra of MPICH 5 writes `host` for `(host,1,1)` and `[...]xN` for what comes N times.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -13,13 +13,8 @@ use std::os::unix::fs::MetadataExt;
 pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?.trim();
     let list = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;
-    let mut triples = Vec::new();
-    for part in list.split('(').skip(1) {
-        let numbers: Vec<usize> =
-            part.split(')').next()?.split(',').map(|n| n.trim().parse()).collect::<Result<_, _>>().ok()?;
-        let &[first, hosts, ranks] = numbers.as_slice() else { return None };
-        triples.push((first, hosts, ranks));
-    }
+    let compact: String = list.chars().filter(|sign| !sign.is_whitespace()).collect();
+    let triples = blocks(&compact, size)?;
     if size > 0 && !triples.iter().any(|&(_, hosts, ranks)| hosts > 0 && ranks > 0) {
         return None;
     }
@@ -33,6 +28,53 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
         }
     }
     Some(number_by_appearance(&places))
+}
+
+/// A run of ranks: first host, hosts, ranks per host.
+type Triple = (usize, usize, usize);
+
+/// Reads blocks, separated by commas: triples, single hosts of one rank, and bracketed lists of both with a number of
+/// repetitions, of which no more count than there are ranks.
+fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
+    let mut triples = Vec::new();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix('[') {
+            let (list, behind) = behind.split_once("]x")?;
+            let (times, behind) = behind.split_at(behind.find(',').unwrap_or(behind.len()));
+            let (repeated, times) = (simple_blocks(list)?, times.parse::<usize>().ok()?);
+            (0..times.min(size)).for_each(|_| triples.extend_from_slice(&repeated));
+            rest = behind;
+        } else {
+            let end = rest.find(",[").unwrap_or(rest.len());
+            triples.extend(simple_blocks(&rest[..end])?);
+            rest = &rest[end..];
+        }
+        if !rest.is_empty() {
+            rest = rest.strip_prefix(',').filter(|rest| !rest.is_empty())?;
+        }
+    }
+    Some(triples)
+}
+
+/// Reads blocks without repetitions.
+fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
+    let mut triples = Vec::new();
+    loop {
+        let (text, behind) = match rest.strip_prefix('(') {
+            Some(inside) => inside.split_once(')')?,
+            None => rest.split_at(rest.find(',').unwrap_or(rest.len())),
+        };
+        let numbers: Vec<usize> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+        triples.push(match (numbers.as_slice(), rest.starts_with('(')) {
+            (&[first, hosts, ranks], true) => (first, hosts, ranks),
+            (&[host], false) => (host, 1, 1),
+            _ => return None,
+        });
+        if behind.is_empty() {
+            return Some(triples);
+        }
+        rest = behind.strip_prefix(',')?;
+    }
 }
 
 /// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks share a triple.
@@ -89,6 +131,11 @@ mod tests {
         assert_eq!(parse_mapping("(vector,(0,2,2))", 4), Some(vec![0, 0, 1, 1]));
         assert_eq!(parse_mapping("(vector,(0,2,1))", 4), Some(vec![0, 1, 0, 1]));
         assert_eq!(parse_mapping("(vector, (5,1,1), (3,1,2))", 3), Some(vec![0, 1, 1]));
+        // Hydra of MPICH 5.0.2, where ranks do not fill the hosts evenly.
+        assert_eq!(parse_mapping("(vector,(0,2,2),(0,1,2),1)", 7), Some(vec![0, 0, 1, 1, 0, 0, 1]));
+        assert_eq!(parse_mapping("(vector,(0,1,2),1)", 3), Some(vec![0, 0, 1]));
+        assert_eq!(parse_mapping("(vector,[(0,2,1)]x2,0)", 5), Some(vec![0, 1, 0, 1, 0]));
+        assert_eq!(parse_mapping("(vector,7,[0,(1,2,1)]x2)", 7), Some(vec![0, 1, 2, 3, 1, 2, 3]));
         // Slurm: 3 + 1 ranks in blocks, and dealt out in turn.
         assert_eq!(parse_mapping("(vector,(0,1,3),(1,1,1))", 4), Some(vec![0, 0, 0, 1]));
         assert_eq!(parse_mapping("(vector,(0,2,1),(0,1,1),(0,1,1))", 4), Some(vec![0, 1, 0, 0]));
@@ -100,6 +147,11 @@ mod tests {
             ["", "vector", "(vector)", "(vector,(0,0,3))", "(vector,(0,1))", "(vector,(a,1,1))", "(list,(0,1,1))"]
         {
             assert_eq!(parse_mapping(text, 2), None, "{text}");
+        }
+        for text in
+            ["0,", ",0", "(0,1,1),", "[0x2", "[0]x", "[]x2", "[0]xa", "0 1,(1,2)", "[[0]x2]x2", "(0,1,1)x2", "0,1)"]
+        {
+            assert_eq!(parse_mapping(&format!("(vector,{text})"), 2), None, "{text}");
         }
     }
 
@@ -125,9 +177,11 @@ mod tests {
         }
 
         #[test]
-        fn garbage_never_panics(text in "[()vector,0-9 ]{0,60}", size in 0usize..50) {
-            if let Some(places) = parse_mapping(&text, size) {
-                prop_assert_eq!(places.len(), size);
+        fn garbage_never_panics(text in "[\\[\\]()vectorx,0-9 ]{0,60}", size in 0usize..50) {
+            for text in [format!("(vector,{text})"), text] {
+                if let Some(places) = parse_mapping(&text, size) {
+                    prop_assert_eq!(places.len(), size);
+                }
             }
         }
     }
