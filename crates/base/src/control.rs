@@ -81,12 +81,17 @@ pub struct ControlPage {
     /// Counts everything the rank completed; an observer that sees no change in any rank sees a hang.
     pub completions: AtomicU64,
     padding: [u8; 24],
-    /// Futex word: 1 while the owner sleeps or is about to; a poster that reads 1 sets 0 and wakes. On a line of its own.
+    /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a poster that reads that sets 0
+    /// and wakes. On a line of its own.
     pub sleep: AtomicU32,
     /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
     /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
     pub wake_fence: AtomicU32,
-    padding_of_sleep: [u8; 56],
+    /// Number of the owner's door-bell (see `machine::wait::Bell`), 0: it has none.
+    pub bell: AtomicU32,
+    /// The port at which processes of other hosts reach the owner, 0: at none.
+    pub port: AtomicU32,
+    padding_of_sleep: [u8; 48],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
     /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by the owner for people who
@@ -179,6 +184,8 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
         assert_eq!(offset_of!(ControlPage, sleep), 64);
         assert_eq!(offset_of!(ControlPage, wake_fence), 68);
+        assert_eq!(offset_of!(ControlPage, bell), 72);
+        assert_eq!(offset_of!(ControlPage, port), 76);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
         assert_eq!(offset_of!(ControlPage, channel), 384);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);

@@ -19,12 +19,14 @@ use towpath_base::sync::{Ordering, compiler_fence, fence};
 use crate::{cgroup, cores, futex, membarrier};
 use place::Place;
 
+mod bell;
 mod place;
 mod policy;
 mod stranger;
+pub use bell::Bell;
 pub use policy::Policy;
 
-/// What can end a wait. Descriptors (sockets, the launcher) join as further variants.
+/// What can end a wait, beside the descriptors of a [`Bell`].
 #[derive(Clone, Copy)]
 pub enum Sources<'a> {
     /// Messages in shared memory only: sleeps on the futex word of the own control page.
@@ -35,6 +37,10 @@ pub enum Sources<'a> {
         head: &'a SegmentHead,
     },
 }
+
+/// What a sleeper writes to its sleep word: whether it sleeps on that word or on its bell.
+const ON_WORD: u32 = 1;
+const ON_BELL: u32 = 2;
 
 /// Longest time that a fitting process yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
@@ -65,6 +71,7 @@ pub struct Waiter {
     began: Option<Instant>,
     sleeps: u64,
     place: Place,
+    bell: Option<Bell>,
 }
 
 impl Waiter {
@@ -93,10 +100,17 @@ impl Waiter {
             began: None,
             sleeps: 0,
             place: Place::default(),
+            bell: None,
         };
         demand_fences(head, own, true);
         waiter.choose(head, own);
         waiter
+    }
+
+    /// From now on descriptors end a sleep too, and posters ring the bell beside them.
+    pub fn watch(&mut self, bell: Bell, own: &ControlPage) {
+        bell.announce(own);
+        self.bell = Some(bell);
     }
 
     /// Chooses the policy from what the ranks have announced.
@@ -225,7 +239,7 @@ impl Waiter {
     fn sleep(&mut self, sources: Sources<'_>, mut recheck: impl FnMut() -> bool) {
         let Sources::SharedMemory { own, head } = sources;
         head.sleepers.fetch_add(1, Ordering::SeqCst);
-        own.sleep.store(1, Ordering::Relaxed);
+        own.sleep.store(if self.bell.is_some() { ON_BELL } else { ON_WORD }, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let announced = !self.barrier_before_sleep() || membarrier::global();
         if !announced {
@@ -235,7 +249,10 @@ impl Waiter {
         } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
             self.sleeps += 1;
             self.place.leave(head);
-            futex::wait(&own.sleep, 1, None);
+            match &self.bell {
+                Some(bell) => bell.sleep(),
+                None => futex::wait(&own.sleep, ON_WORD, None),
+            }
         }
         own.sleep.store(0, Ordering::Relaxed);
         head.sleepers.fetch_sub(1, Ordering::Relaxed);
@@ -281,8 +298,12 @@ pub fn notify(page: &ControlPage) {
 /// Wakes the owner of `page` if it sleeps or is about to.
 #[cold]
 pub fn wake(page: &ControlPage) {
-    if page.sleep.swap(0, Ordering::AcqRel) != 0 {
-        futex::wake(&page.sleep, 1);
+    match page.sleep.swap(0, Ordering::AcqRel) {
+        0 => {}
+        ON_BELL => bell::ring(page),
+        _ => {
+            futex::wake(&page.sleep, 1);
+        }
     }
 }
 
@@ -291,7 +312,9 @@ pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage
     head.aborting.store(1, Ordering::Release);
     fence(Ordering::SeqCst);
     for page in pages {
-        page.sleep.store(0, Ordering::Release);
+        if page.sleep.swap(0, Ordering::AcqRel) == ON_BELL {
+            bell::ring(page);
+        }
         futex::wake(&page.sleep, u32::MAX >> 1);
     }
 }
@@ -333,10 +356,15 @@ mod tests {
 
     #[test]
     fn no_wake_up_is_lost_between_two_threads() {
-        for local_ranks in [1, 1000] {
+        for (local_ranks, with_bell) in [(1, false), (1000, false), (1, true), (1000, true)] {
             let pages = Pages::new();
             let (ping, pong) = (AtomicU32::new(0), AtomicU32::new(0));
             let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
+            let (reader, _writer) = std::io::pipe().unwrap();
+            if with_bell {
+                let bell = Bell::beside(std::os::fd::AsFd::as_fd(&reader)).unwrap();
+                waiter.watch(bell, pages.own());
+            }
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     for round in 0..2000u32 {
