@@ -134,6 +134,12 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
     },
     Setting {
+        name: "TOWPATH_TCP_INTERFACES",
+        kind: Kind::Text,
+        default: "",
+        meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, separated by commas; else all",
+    },
+    Setting {
         name: "TOWPATH_MACHINE",
         kind: Kind::Text,
         default: "",

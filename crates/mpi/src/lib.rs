@@ -31,6 +31,7 @@ mod internal;
 mod lane;
 mod mapping;
 mod messages;
+mod network;
 pub mod operations;
 mod persistent;
 pub mod point_to_point;

@@ -109,7 +109,7 @@ pub(crate) fn failure_of(completion: &Completion) -> Option<Error> {
 #[inline(never)]
 fn failure(completion: &Completion) -> Error {
     if completion.lost {
-        return Error::new(ERR_PROC_ABORTED, "the other process died before the message was through");
+        return Error::new(ERR_PROC_ABORTED, crate::world::reason_of_loss(completion.peer));
     }
     let Completion { source_rank, tag, bytes, .. } = completion;
     let longer = "is longer than the receive buffer";

@@ -3,9 +3,10 @@
 use towpath_base::ids::PeerIndex;
 use towpath_engine::{Engine, Limits};
 use towpath_launch::client::Job;
-use towpath_machine::wait::Waiter;
+use towpath_machine::wait::{Bell, Waiter};
 use towpath_transport::Wires;
 use towpath_transport::shm::Segment;
+use towpath_transport::tcp::Tcp;
 
 use crate::error::Result;
 use crate::lane::{Lane, State};
@@ -15,11 +16,15 @@ use crate::waiting::Waiting;
 use crate::world::failed_start;
 
 /// The lane of this process.
-pub(crate) fn lane(segment: &Segment, job: &Job) -> Result<Lane> {
+pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Tcp>) -> Result<Lane> {
     let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
-    let waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
-    let waiting = Waiting::new(waiter, segment.clone());
+    let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
+    if let Some(tcp) = far {
+        waiter.watch(Bell::beside(tcp.descriptor()).map_err(failed_start)?, segment.own_control());
+        wires = wires.with_tcp(tcp);
+    }
+    let waiting = Waiting::new(waiter, segment.clone());
     wires.set_across(towpath_datatype::copy_across);
     let engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))

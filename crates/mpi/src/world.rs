@@ -16,6 +16,7 @@ use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::levels::Description;
 use towpath_transport::shm::Heap;
+use towpath_transport::tcp::{Losses, Tcp};
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;
@@ -129,6 +130,8 @@ pub struct World {
     pub segment: towpath_transport::shm::Segment,
     /// Where MPI_Alloc_mem takes memory that the peers can reach.
     pub(crate) heap: Mutex<Heap>,
+    /// Why processes of other hosts are lost.
+    losses: Option<Losses>,
     launcher: Mutex<Box<dyn Launcher>>,
     /// First part of the context names that this process gives.
     creator: u32,
@@ -278,6 +281,12 @@ fn unknown_comm<T>(handle: Handle) -> Result<T> {
     fail!(ERR_COMM, "argument comm ({:#x}) is no communicator: it was never made, or was freed", handle.0)
 }
 
+/// Why a message from or to a lost process failed, as a sentence.
+pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
+    let known = WORLD.get().and_then(|world| world.losses.as_ref()?.of(peer));
+    known.unwrap_or_else(|| "the other process died before the message was through".to_owned())
+}
+
 /// A new context, named by this process.
 pub fn new_context() -> ContextId {
     let world = WORLD.get().expect("contexts are made between MPI_Init and MPI_Finalize");
@@ -366,18 +375,14 @@ pub(crate) fn failed_start(what: impl std::fmt::Display) -> Error {
 fn build(thread_level: i32) -> Result<World> {
     let mut launcher = towpath_launch::client::connect().map_err(failed_start)?;
     let job = launcher.job().clone();
-    if job.hosts() > 1 {
-        fail!(
-            ERR_OTHER,
-            "MPI cannot start: the job spans {} hosts, and this version of Towpath runs on one",
-            job.hosts()
-        );
-    }
     let file = launcher.segment().map_err(failed_start)?;
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
     let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
     drop(file);
-    let lane = crate::start::lane(&segment, &job)?;
+    let several = job.hosts() > 1;
+    let far = several.then(|| crate::network::reach_others(&mut *launcher, &job, &segment)).transpose()?;
+    let losses = far.as_ref().map(Tcp::losses);
+    let lane = crate::start::lane(&segment, &job, far)?;
     let number = (job.nonce ^ job.nonce >> 32) as u32;
     let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();
     let me = PeerIndex(job.rank);
@@ -388,8 +393,6 @@ fn build(thread_level: i32) -> Result<World> {
         Arc::new(comm)
     };
     let creator = number.wrapping_add(job.rank);
-    // Hosts do not share a clock; the processes of one host do.
-    let job_on_one_host = job.hosts() <= 1;
     let selection = match config::setting("TOWPATH_COLLECTIVE") {
         Some(text) => Selection::parse(&text).map_err(failed_start)?,
         None => Selection::default(),
@@ -405,13 +408,15 @@ fn build(thread_level: i32) -> Result<World> {
         selection,
         machine: machine.transpose().map_err(failed_start)?,
         segment,
+        losses,
         launcher: Mutex::new(launcher),
         creator,
         contexts: AtomicU32::new(2),
         attributes: Predefined {
             tag_ub: i32::MAX,
             io: job.rank as i32,
-            wtime_is_global: i32::from(job_on_one_host),
+            // Hosts do not share a clock; the processes of one host do.
+            wtime_is_global: i32::from(!several),
             universe_size: job.universe_size.unwrap_or(job.size as i32),
             appnum: job.appnum,
             last_used_code: AtomicU32::new(0),
@@ -427,6 +432,10 @@ pub(crate) fn finish() -> Result<()> {
     crate::topologies::declaration::show("at the end");
     crate::collectives::closing_barrier()?;
     while world.lane.with(|state| state.sweep_abandoned() | state.engine.busy()) {
+        world.lane.poll_for_test();
+    }
+    world.lane.with(|state| state.engine.wire_mut().leave());
+    while world.lane.with(|state| state.engine.busy()) {
         world.lane.poll_for_test();
     }
     set_phase(Phase::After);

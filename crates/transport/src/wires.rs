@@ -150,14 +150,6 @@ impl Wires {
         }
     }
 
-    /// Why a peer is lost, as a sentence, where that is known.
-    pub fn loss(&self, peer: PeerIndex) -> Option<&str> {
-        match (self.route(peer), &self.tcp) {
-            (Route::Tcp { place }, Some(tcp)) => tcp.loss(place as usize),
-            _ => None,
-        }
-    }
-
     /// # Panics
     /// Where no other host belongs to the job: then no route leads to it.
     #[inline]

@@ -3,7 +3,7 @@
 //! A connection carries frames (`frame`) in the order of the calls. Messages go out at once with their payload gathered
 //! from where it lies; a large message is asked for by its receiver, written from the sender's memory and read into the
 //! receiver's. Nothing is parsed before both ends have proved that they know the key of the job (`hello`). A connection
-//! that breaks before anything went over it is opened again; after that the peer is lost, and [`Tcp::loss`] says why.
+//! that breaks before anything went over it is opened again; after that the peer is lost, and [`Tcp::losses`] say why.
 //!
 //! Small path: a message is one write on one side and one read on the other, on the sockets themselves while the process has
 //! only a few; with more, an epoll descriptor says which to read.
@@ -13,6 +13,7 @@ mod frame;
 mod hello;
 mod input;
 mod interfaces;
+mod losses;
 mod opening;
 mod output;
 mod poll;
@@ -25,6 +26,7 @@ mod transfers;
 pub use card::{Card, Network};
 pub use hello::Key;
 pub use interfaces::networks;
+pub use losses::Losses;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -108,8 +110,8 @@ enum Link {
     Open(Box<Connection>),
     /// The peer has left MPI.
     Left,
-    /// The peer is lost, for this reason.
-    Lost(String),
+    /// The peer is lost.
+    Lost,
 }
 
 /// One process of another host.
@@ -155,6 +157,7 @@ pub struct Tcp {
     /// Peers found dead, to be reported.
     dead: VecDeque<u32>,
     looks: u32,
+    losses: Losses,
     /// This process leaves MPI.
     leaving: bool,
 }
@@ -197,6 +200,7 @@ impl Tcp {
             finished: Vec::new(),
             dead: VecDeque::new(),
             looks: 0,
+            losses: Losses::default(),
             leaving: false,
         })
     }
@@ -212,12 +216,9 @@ impl Tcp {
         self.peers.iter().map(|peer| peer.contact.peer).collect()
     }
 
-    /// Why a peer is lost, as a sentence; `None` when it is not.
-    pub fn loss(&self, place: usize) -> Option<&str> {
-        match &self.peers[place].link {
-            Link::Lost(reason) => Some(reason),
-            _ => None,
-        }
+    /// Why peers are lost, for whoever has to say so.
+    pub fn losses(&self) -> Losses {
+        self.losses.clone()
     }
 
     /// As [`crate::Wire::copied_row`] and [`crate::Wire::short`], to the peer at `place`.
@@ -287,7 +288,7 @@ impl Tcp {
     /// Keeps a frame until it can be written.
     fn keep(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) {
         let peer = &mut self.peers[place];
-        if matches!(peer.link, Link::Left | Link::Lost(_)) {
+        if matches!(peer.link, Link::Left | Link::Lost) {
             return;
         }
         peer.output.keep(frame, length, fill);

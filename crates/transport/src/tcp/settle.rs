@@ -132,7 +132,7 @@ impl Tcp {
             Link::None | Link::Later(_) => true,
             // Both sides open a connection: that of the smaller number is kept.
             Link::Opening(_) => from < self.own,
-            Link::Open(_) | Link::Left | Link::Lost(_) => false,
+            Link::Open(_) | Link::Left | Link::Lost => false,
         };
         if opening::answer(&socket, takes) && takes && self.poll.watch_again(&socket, Whose::Peer(place as u32)) {
             self.join(place, socket);
@@ -197,11 +197,13 @@ impl Tcp {
 
     /// A peer is lost; [`Sink::lost`] follows.
     fn lose(&mut self, place: usize, reason: &str) {
-        if matches!(self.peers[place].link, Link::Lost(_)) {
+        if matches!(self.peers[place].link, Link::Lost) {
             return;
         }
         self.close(place);
-        self.peers[place].link = Link::Lost(reason.to_owned());
+        let peer = &mut self.peers[place];
+        peer.link = Link::Lost;
+        self.losses.note(peer.contact.peer, reason);
         self.dead.push_back(place as u32);
     }
 

@@ -198,7 +198,7 @@ fn a_frame_that_makes_no_sense_ends_the_connection_with_a_sentence() {
         stream.write_all(&bytes).unwrap();
         until(&mut wire, |wire| !wire[0].1.lost.is_empty());
         assert_eq!(wire[0].1.lost, [PeerIndex(1)]);
-        let sentence = wire[0].0.loss(0).unwrap();
+        let sentence = wire[0].0.losses().of(PeerIndex(1)).unwrap();
         assert!(sentence.starts_with("the connection to rank 1 is broken: it sent "), "{sentence}");
     }
 }
@@ -280,9 +280,9 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
     send(&mut wire[0].0, 0, 1);
     send(&mut wire[0].0, 1, 1);
     until(&mut wire, |wire| wire[0].1.lost.len() == 2);
-    let sentence = wire[0].0.loss(0).unwrap();
+    let sentence = wire[0].0.losses().of(PeerIndex(1)).unwrap();
     assert!(sentence.starts_with(&format!("rank 1 cannot be reached: {nobody} (")), "{sentence}");
-    assert_eq!(wire[0].0.loss(1), Some("nobody has said where it can be reached"));
+    assert_eq!(wire[0].0.losses().of(PeerIndex(2)).as_deref(), Some("nobody has said where it can be reached"));
     assert!(!wire[0].0.busy(), "a message to the lost peer still waits");
 }
 
@@ -303,7 +303,7 @@ fn a_connection_that_breaks_before_the_first_message_is_opened_again() {
     // Afterwards it is a loss.
     wires[0].0.broke(0, "a test");
     until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.lost.len() == 1));
-    assert_eq!(wires[0].0.loss(0), Some("the connection to rank 1 is broken: a test"));
+    assert_eq!(wires[0].0.losses().of(PeerIndex(1)).as_deref(), Some("the connection to rank 1 is broken: a test"));
 }
 
 #[test]

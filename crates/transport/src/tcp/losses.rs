@@ -1,0 +1,23 @@
+//! Why peers are lost. The wire notes it when it happens; whoever reports the error to the program asks later, when the
+//! wire itself may be in use.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use towpath_base::ids::PeerIndex;
+
+/// The reasons, shared by all clones.
+#[derive(Clone, Debug, Default)]
+pub struct Losses(Arc<Mutex<BTreeMap<PeerIndex, String>>>);
+
+impl Losses {
+    /// Notes why a peer is lost.
+    pub(super) fn note(&self, peer: PeerIndex, reason: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(peer, reason.to_owned());
+    }
+
+    /// Why a peer is lost, in words; `None` when it is not, or for another reason than a connection's end.
+    pub fn of(&self, peer: PeerIndex) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&peer).cloned()
+    }
+}
