@@ -4,6 +4,7 @@
     run.py --library towpath --prefix build/install          both faces of an installed Towpath
     run.py --library mpich                                   MPICH from its wheel (a venv under build/)
     run.py --library mpich --filter point_to_point --repeat 20 --busy
+    run.py --library towpath --prefix build/install --hosts 2 --mtu 9000     over hosts that are namespaces (see tests/hosts)
 
 Each chapter folder has a list.toml with one [[test]] table for each program:
     program       path below tests/mpi without ".c", may be of another chapter
@@ -17,11 +18,13 @@ Each chapter folder has a list.toml with one [[test]] table for each program:
     towpath_only  true: not run on MPICH (more than 4 ranks, or our own promise)
     unbuilt       what Towpath lacks for it: the program does not run on Towpath yet
     stress        true: `make stress` repeats it 500 times
+    one_host      why it runs on one host only
 
 A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process or file is left over.
 """
 
 import argparse
+import math
 import os
 import re
 import signal
@@ -75,7 +78,12 @@ class Library:
         return [self.prefix / "bin" / "mpicc", "--abi", face]
 
     def launcher(self, ranks):
-        return [self.prefix / "bin" / "mpiexec", "-n", str(ranks)]
+        hosts = os.environ.get("HOSTS_NAMES")
+        if hosts is None:
+            return [self.prefix / "bin" / "mpiexec", "-n", str(ranks)]
+        each = math.ceil(ranks / len(hosts.split(",")))
+        return [environments.venv("mpich") / "bin" / "mpiexec", "-launcher", "rsh", "-launcher-exec", os.environ["HOSTS_ENTER"],
+                "-hosts", hosts, "-ppn", str(each), "-n", str(ranks)]
 
     def environment(self, extra):
         settings = MPICH_SETTINGS if self.name == "mpich" else {}
@@ -101,6 +109,9 @@ def parse_arguments():
     parser.add_argument("--time-limit", type=float, help="start no further test after so many seconds; the rest is skipped")
     parser.add_argument("--timeout", type=float, help="seconds for one test, instead of what the lists say")
     parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
+    parser.add_argument("--hosts", type=int, help="so many hosts, joined by a network of this machine's own; tests of one rank are skipped")
+    parser.add_argument("--mtu", type=int, default=1500, help="of that network")
+    parser.add_argument("--rate", help="speed of its links, as tc writes it (1gbit)")
     parser.add_argument("--list", action="store_true", help="say what would run")
     parser.add_argument("--verbose", action="store_true", help="show the output of passing tests too")
     return parser.parse_args()
@@ -132,6 +143,9 @@ def choose(tests, options):
                 if unwanted or (options.stress and not test.get("stress")) or not re.search(options.filter, case.name):
                     continue
                 if options.library == "mpich" and (test.get("mpich") or test.get("towpath_only") or ranks > 4):
+                    skipped += 1
+                    continue
+                if options.hosts and (ranks == 1 or test.get("one_host") or test.get("exit", 0) != 0):
                     skipped += 1
                     continue
                 if options.library == "towpath" and test.get("unbuilt"):
@@ -317,6 +331,10 @@ def main():
     if not (prefix / "bin" / "mpicc").exists():
         raise SystemExit(f"{prefix}/bin/mpicc does not exist: is the library installed there? `make build` does it")
     build(cases, library)
+    if options.hosts and "HOSTS_NAMES" not in os.environ:
+        limits = ["--rate", options.rate] if options.rate else []
+        return subprocess.call([sys.executable, HERE.parent / "hosts" / "hosts.py", "--hosts", str(options.hosts), "--mtu", str(options.mtu),
+                                *limits, "--", sys.executable, *sys.argv])
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
     try:
         passed, failed, late = run_all(cases, library, options)

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Hosts on one machine: network namespaces joined by veth pairs, each with a name of its own, for jobs over several hosts.
+
+    hosts.py --hosts 2 -- COMMAND...                 runs COMMAND on the first host
+    hosts.py --hosts 4 --mtu 9000 --rails 2 --rate 1gbit -- COMMAND...
+
+Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
+finds in its environment:
+    HOSTS_NAMES    the hosts' names, separated by commas
+    HOSTS_ENTER    a program that runs a command on a host: `$HOSTS_ENTER NAME COMMAND...`; options before NAME are left
+                   out, so that it can stand where a launcher wants ssh or rsh
+
+All of it, processes included, lives in namespaces of this one process: it is gone when the process is, however that ends. Nobody
+but root of a user namespace is needed. Where the system forbids that, a sentence says so and the exit status is 77.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SKIPPED = 77
+INSIDE = "HOSTS_INSIDE"
+NAMESPACES = Path("/run/netns")
+ENTER = """#!/bin/sh
+# Runs a command on a host: enter [options] NAME COMMAND...
+while [ "${1#-}" != "$1" ]; do shift; done
+name=$1; shift
+exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "exec $*"' "$name" "$@"
+"""
+
+
+def forbidden():
+    """Why namespaces cannot be made here, in a sentence; None when they can."""
+    missing = [tool for tool in ("ip", "unshare", "nsenter") if shutil.which(tool) is None]
+    if missing:
+        return f"{', '.join(missing)} is not installed: jobs over several hosts are not tested."
+    probe = subprocess.run([*outer(), "sh", "-c", "mount -t tmpfs none /run && ip link add veth1 type veth peer name veth2 && ip link add bridge1 type bridge"],
+                           capture_output=True, text=True)
+    if probe.returncode != 0:
+        return f"this system allows no network namespaces ({probe.stderr.strip()[:200]}): jobs over several hosts are not tested."
+    return None
+
+
+def outer():
+    """What puts a command into namespaces of its own, which end with it."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return ["unshare", *user, "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+def ip(*words):
+    subprocess.run(["ip", *map(str, words)], check=True)
+
+
+def limit(host, device, rate):
+    """A slow link: the queue in front of a host's device."""
+    subprocess.run(["ip", "netns", "exec", host, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "64kb",
+                    "limit", "1mb"], check=True)
+
+
+def join(names, options):
+    """Cables between all hosts."""
+    for rail in range(options.rails):
+        device = f"eth{rail}"
+        if len(names) == 2:
+            ip("link", "add", device, "netns", names[0], "type", "veth", "peer", "name", device, "netns", names[1])
+        else:
+            ip("link", "add", f"bridge{rail}", "mtu", options.mtu, "type", "bridge")
+            ip("link", "set", f"bridge{rail}", "up")
+        for number, name in enumerate(names):
+            if len(names) != 2:
+                port = f"port{rail}-{number}"
+                ip("link", "add", port, "mtu", options.mtu, "type", "veth", "peer", "name", device, "netns", name)
+                ip("link", "set", port, "master", f"bridge{rail}", "up")
+            ip("-n", name, "address", "add", f"10.77.{rail}.{number + 1}/24", "dev", device)
+            ip("-n", name, "link", "set", device, "mtu", options.mtu, "up")
+            if options.rate:
+                limit(name, device, options.rate)
+
+
+def make(options, folder):
+    """The hosts, as this process's namespaces; returns their names."""
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    NAMESPACES.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", NAMESPACES], check=True)
+    names = [f"host{number}" for number in range(options.hosts)]
+    for name in names:
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+    join(names, options)
+    wait_for_links(names, options.rails)
+    known = folder / "hosts"
+    lines = [f"10.77.0.{number + 1} {name}" for number, name in enumerate(names)]
+    known.write_text("\n".join(["127.0.0.1 localhost", *lines, ""]))
+    subprocess.run(["mount", "--bind", known, "/etc/hosts"], check=True)
+    return names
+
+
+def wait_for_links(names, rails):
+    """A veth carries nothing for a moment after it is up."""
+    for _ in range(100):
+        states = [subprocess.run(["ip", "-n", name, "-o", "link", "show", "up"], capture_output=True, text=True).stdout for name in names]
+        if all(state.count("state UP") >= rails for state in states):
+            return
+        time.sleep(0.1)
+    raise SystemExit("the links between the hosts did not come up")
+
+
+def inside(options):
+    """Makes the hosts and runs the command; this is the first process of a process namespace."""
+    with tempfile.TemporaryDirectory(prefix="towpath-hosts-") as folder:
+        names = make(options, Path(folder))
+        enter = Path(folder) / "enter"
+        enter.write_text(ENTER.replace("{namespaces}", str(NAMESPACES)))
+        enter.chmod(0o755)
+        environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter)}
+        quoted = ["'" + word.replace("'", "'\\''") + "'" for word in options.command]
+        command = subprocess.Popen([enter, names[0], *quoted], env=environment)
+        signal.signal(signal.SIGTERM, lambda *_: command.terminate())
+        try:
+            return command.wait()
+        except KeyboardInterrupt:
+            command.terminate()
+            return command.wait()
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--mtu", type=int, default=1500)
+    parser.add_argument("--rails", type=int, default=1, help="networks that join all hosts")
+    parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
+    parser.add_argument("command", nargs="+")
+    return parser.parse_args(words)
+
+
+def main():
+    options = parse(sys.argv[1:])
+    if os.environ.get(INSIDE):
+        del os.environ[INSIDE]
+        return inside(options)
+    reason = forbidden()
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", [*outer(), sys.executable, __file__, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
