@@ -145,9 +145,7 @@ fn codes_and_sentences_come_from_the_host_that_failed() {
 
 #[test]
 fn hosts_that_cannot_be_reached_cost_a_sentence() {
-    for (way, part) in
-        [("false", "host a is lost"), ("no-such-command", "cannot be reached"), ("echo hello", "is lost")]
-    {
+    for (way, part) in [("false", "is lost"), ("no-such-command", "cannot be reached"), ("echo hello", "is lost")] {
         let run = run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
         assert!(run.code == 1 && run.errors.contains(part), "{run:?}");
     }

@@ -193,3 +193,27 @@ fn ranks_learn_the_facts_of_their_job() {
         assert!(lines[rank].ends_with("Towpath's mpiexec"), "{run:?}");
     }
 }
+
+/// Clock ticks of processor time that a process has used.
+fn ticks(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn waiting_for_a_slow_reader_costs_nothing() {
+    for hosts in [&[][..], &["--hosts", "a,b", "--launcher", "env X={host}"]] {
+        let words = ["-n", "2", "sh", "-c", "head -c 9000000 /dev/zero; echo"];
+        let mut child = common::mpiexec(&[hosts, &words].concat()).spawn().unwrap();
+        // Until all queues are full.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let before = ticks(child.id());
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let used = ticks(child.id()) - before;
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut child.stdout.take().unwrap(), &mut bytes).unwrap();
+        assert_eq!((bytes.len(), common::wait(&mut child)), (18_000_002, 0));
+        assert!(used < 20, "{used} ticks of 10 ms in half a second");
+    }
+}

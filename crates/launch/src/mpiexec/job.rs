@@ -59,6 +59,8 @@ pub(super) struct Job {
     guardian: i32,
     spared: Vec<i32>,
     events: Events,
+    /// Streams that are not read because their destination is full.
+    paused: [bool; 2],
     next_release: Option<Instant>,
     guardian_gone: bool,
     buffer: Vec<u8>,
@@ -99,6 +101,7 @@ impl Job {
             guardian: parts.guardian,
             spared: parts.spared,
             events,
+            paused: [false; 2],
             next_release: None,
             guardian_gone: false,
             buffer: vec![0; 64 * 1024],
@@ -111,6 +114,7 @@ impl Job {
         while !self.guardian_gone {
             self.events.watch_terminal(&self.terminal);
             self.events.watch_destinations(&self.destinations);
+            self.pause_what_nobody_reads();
             self.events.wait(&mut ready, self.nearest_deadline());
             for event in ready.drain(..) {
                 self.handle(event);
@@ -118,6 +122,25 @@ impl Job {
             self.after_events();
         }
         self.finish()
+    }
+
+    /// Watches what ranks print exactly while there is room for it.
+    fn pause_what_nobody_reads(&mut self) {
+        for which in 0..2 {
+            let pause = self.destinations[which].is_full();
+            if std::mem::replace(&mut self.paused[which], pause) == pause {
+                continue;
+            }
+            for (number, rank) in self.ranks.iter().enumerate() {
+                match &rank.streams[which] {
+                    Some(stream) if pause => self.events.remove(stream.as_fd()),
+                    Some(stream) => {
+                        let _ = self.events.add(stream.as_fd(), Event::Output { rank: number, which });
+                    }
+                    None => {}
+                }
+            }
+        }
     }
 
     fn handle(&mut self, event: Event) {
