@@ -9,6 +9,7 @@
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
 #                              10^7 steps of CLIC's protocol in its simulator
+#   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes
 #
 # All that is made lies under build/ and target/. Builds and benchmarks exclude each other by build/lock.
@@ -23,7 +24,7 @@ REPEAT ?= 500
 LOCKED = mkdir -p build && flock build/lock
 TIMED = $(PYTHON) tests/timed.py
 
-.PHONY: build wheel wheel-manylinux install demo test bench stress lint clean
+.PHONY: build wheel wheel-manylinux install demo test bench stress fuzz lint clean
 
 build:
 	@$(LOCKED) $(TIMED) "build the libraries" $(CARGO) run -q -p xtask -- dist --prefix build/install
@@ -57,6 +58,20 @@ stress: build
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-transport --test clic -- --include-ignored)
+
+# libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.
+FUZZ = clic_frame clic_endpoint
+FUZZ_SECONDS ?= 60
+COVERAGE = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
+
+fuzz:
+	@mkdir -p $(addprefix build/fuzz/,$(FUZZ))
+	# With a target named, build scripts are built without the coverage.
+	set -e; host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	RUSTFLAGS="$(COVERAGE)" $(CARGO) build -q --release --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --target $$host; \
+	for target in $(FUZZ); do \
+		target/fuzz/$$host/release/$$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/ build/fuzz/$$target; done
 
 clean:
 	rm -rf build

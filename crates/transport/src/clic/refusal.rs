@@ -12,8 +12,8 @@ pub enum Refusal {
     /// Another version of the protocol.
     #[error("the frame speaks another version of the protocol")]
     Version,
-    /// No kind of frame that exists.
-    #[error("the frame is of no known kind")]
+    /// No kind of frame that exists, or flags that do not.
+    #[error("the frame is of no known kind, or has unknown flags")]
     Kind,
     /// The length does not fit the frame, its kind, or what it belongs to.
     #[error("the frame's length does not fit")]

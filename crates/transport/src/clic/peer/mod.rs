@@ -348,6 +348,11 @@ impl Peer {
         std::mem::take(&mut self.loss)
     }
 
+    /// What both sides have agreed on, once they have.
+    pub fn session(&self) -> Option<Session> {
+        self.session
+    }
+
     /// The number that the peer's filter looks for.
     pub(super) fn endpoint(&self) -> u16 {
         self.endpoint
