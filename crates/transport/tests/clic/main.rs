@@ -342,3 +342,29 @@ fn a_switch_that_drops_every_broadcast_makes_it_slow_not_wrong() {
     let done = world.run(STEPS);
     assert!(done.broadcasts > 20, "{done:?}");
 }
+
+#[test]
+fn acknowledgements_cost_few_frames() {
+    let mut world = World::new(shape(2, 1, calm(), 13));
+    world.plain(0, 1, 1);
+    world.finish();
+    while world.step(false) {}
+    let before = world.wire.frames;
+    for message in 0..200u64 {
+        let seen = world.done().messages;
+        world.plain(message as usize % 2, (message as usize + 1) % 2, 8);
+        while world.done().messages == seen {
+            assert!(world.step(false));
+        }
+    }
+    world.finish();
+    let frames = world.wire.frames - before;
+    assert!(frames <= 203, "{frames} frames for 200 messages to and fro");
+    let before = world.wire.frames;
+    for _ in 0..20 {
+        (0..100).for_each(|_| world.plain(0, 1, 8));
+        world.finish();
+    }
+    let acknowledgements = world.wire.frames - before - 2000;
+    assert!(acknowledgements <= 20 * 4, "{acknowledgements} acknowledgements for 20 rows of 100 messages");
+}
