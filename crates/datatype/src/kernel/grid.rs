@@ -75,6 +75,7 @@ mod avx2 {
 mod avx512 {
     use super::*;
     use crate::kernel::pattern::{Pattern, pack_rows};
+    use crate::kernel::spread::{Spread, unpack_rows};
     use crate::kernel::stream;
 
     /// Whether gathers or scatters, as the stride is that of one side or the other, are worth while.
@@ -87,12 +88,20 @@ mod avx512 {
         if length == 12 { 16 } else { 2 * length }
     }
 
+    /// Whether packed blocks are to be spread over lines. Pairs of words gain only where lines are fetched ahead.
+    fn is_spread<const LENGTH: usize>(grid: &Grid) -> bool {
+        grid.is_unpacking() && grid.to_block == usual_stride(LENGTH) as isize && (LENGTH < 2 * words::WORD || grid.far)
+    }
+
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(super) unsafe fn fixed<const LENGTH: usize>(grid: &Grid) {
         let usual: &Option<Pattern> = const { &Pattern::strided(LENGTH, usual_stride(LENGTH)) };
+        let spread: &Option<Spread> = const { &Spread::strided(LENGTH, usual_stride(LENGTH)) };
+        let spread = if is_spread::<LENGTH>(grid) { spread } else { &None };
         // SAFETY: handed through; the grid is dense where it is written.
         unsafe {
             match usual {
+                _ if let Some(spread) = spread => unpack_rows::<LENGTH>(spread, grid),
                 Some(pattern) if grid.is_packing() && grid.from_block == usual_stride(LENGTH) as isize => {
                     pack_rows::<LENGTH>(pattern, grid);
                 }

@@ -12,6 +12,7 @@
 //! | `lines` | a grid of long blocks | AVX-512 |
 //! | `words` | a grid of 8-byte words on lines of their own | all, AVX-512 with gathers and scatters |
 //! | `stream` | long grids of such words, past the caches | AVX-512 |
+//! | `spread` | packed bytes to short blocks near each other: whole registers, permuted and masked | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!
 //! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps on a page that a
@@ -25,6 +26,8 @@ mod lines;
 mod list;
 #[cfg(target_arch = "x86_64")]
 mod pattern;
+#[cfg(target_arch = "x86_64")]
+mod spread;
 #[cfg(target_arch = "x86_64")]
 mod stream;
 mod unequal;

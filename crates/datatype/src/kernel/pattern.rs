@@ -1,7 +1,7 @@
 //! Packing short records with AVX-512: a register (or two) of the program's memory is permuted so that the records'
 //! data lie side by side, and stored whole; what is stored too much is stored over by the next register.
 //!
-//! Only packing: unpacking would have to store with a mask, which is no faster than moving block by block.
+//! Only packing; `spread` does the same for unpacking, with masks.
 
 use super::Grid;
 use std::arch::x86_64::{

@@ -103,6 +103,48 @@ fn grids_on_pages_of_their_own_agree() {
     }
 }
 
+/// Unpacks two rows at every level, from every place in a line.
+fn check_spread(length: usize, stride: usize, blocks: usize, far: bool) {
+    let from: Vec<u8> = (0..2 * blocks * length).map(|at| (at * 31 + at / 251) as u8 | 1).collect();
+    let (dense, rows) = (blocks * length, blocks * stride + 5);
+    for shift in 0..LINE {
+        let run = |work: &dyn Fn(&Grid)| {
+            let mut to = vec![0u8; 2 * rows + 3 * LINE];
+            let begin = (to.as_ptr() as usize).wrapping_neg() % LINE;
+            let grid = Grid {
+                to: to[begin + LINE + shift..].as_mut_ptr(),
+                to_block: stride as isize,
+                to_row: rows as isize,
+                from: from.as_ptr(),
+                from_block: length as isize,
+                from_row: dense as isize,
+                blocks,
+                rows: 2,
+                length,
+                far,
+            };
+            work(&grid);
+            to[begin..begin + 2 * rows + 2 * LINE].to_vec()
+        };
+        let expected = run(&naive);
+        for level in Level::usable() {
+            // SAFETY: the grid lies inside both vectors; the level is usable.
+            let found = run(&|grid| unsafe { grid::kernel(level, length)(grid) });
+            assert!(found == expected, "{level:?}: {blocks} of {length}, {shift} after a line");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_spread_over_lines() {
+    for (length, stride) in [(1, 2), (2, 4), (4, 8), (8, 16), (12, 16), (16, 32)] {
+        for blocks in [1, 5, 6, 16, 67, 150] {
+            check_spread(length, stride, blocks, false);
+            check_spread(length, stride, blocks, true);
+        }
+    }
+}
+
 /// Packs and unpacks a grid of words by the streaming routines, however few, at a packed address `shift` bytes after a line.
 #[cfg(target_arch = "x86_64")]
 fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
