@@ -48,6 +48,9 @@ def rows(prefix):
         for name, launcher in foreign:
             yield f"Towpath under {name}, {ranks}", [launcher, *count, ours], prefix / "lib", 0, good
         yield f"Towpath under its mpiexec, {ranks}", [mpiexec, *count, ours], prefix / "lib", 0, good
+        hosts = [mpiexec, "--hosts", "a,b,c", "--launcher", "env HOST={host}"]
+        yield f"Towpath under its mpiexec over 3 hosts, {ranks}", [*hosts, *count, ours], prefix / "lib", 0, good
+        yield f"MPICH under Towpath's mpiexec over 3 hosts, {ranks}", [*hosts, *count, theirs], mpich / "lib", 0, good
         yield f"MPICH under Towpath's mpiexec, {ranks}", [mpiexec, *count, theirs], mpich / "lib", 0, good
         imb = [mpiexec, *count, intel / "bin/IMB-MPI1", "-npmin", ranks, *IMB]
         yield f"Intel MPI under Towpath's mpiexec, {ranks}", imb, intel / "lib", 0, f"#processes = {ranks}"

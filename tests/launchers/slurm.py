@@ -101,6 +101,7 @@ def rows(prefix, program):
         two = ["srun", "-N2", "--ntasks-per-node=2", "-n4", f"--mpi={plugin}"]
         yield f"srun --mpi={plugin}, a C program on one node", [*one, program], 0, "ok: 4 ranks", 1
         yield f"srun --mpi={plugin}, MPI_Abort", [*one, program, "abort"], None, "MPI_Abort", None
+        yield f"srun --mpi={plugin}, a C program over two nodes", [*two, program], 0, "ok: 4 ranks", 1
         yield f"srun --mpi={plugin}, values over two nodes", [*two, facts, "exchange"], 0, "^exchanged$", 4
         yield f"srun --mpi={plugin}, two nodes, dealt out in turn", [*two, "-m", "cyclic", facts], 0, r"rank [01] of 4, 0 of 2 here", 2
     if "pmix" not in plugins:
@@ -110,6 +111,7 @@ def rows(prefix, program):
     yield "a process in an allocation is alone", ["salloc", "-Q", "-n2", program], 0, "ok: 1 ranks", 1
     yield "mpiexec in an allocation uses its nodes", ["salloc", "-Q", "-N2", "--ntasks-per-node=2", mpiexec, "-n", 4, facts, "exchange"], \
         0, "^exchanged$", 4
+    yield "mpiexec in an allocation, a C program", ["salloc", "-Q", "-N2", "--ntasks-per-node=2", mpiexec, "-n", 4, program], 0, "ok: 4 ranks", 1
     yield "mpiexec in an allocation, exit code", ["salloc", "-Q", "-N2", "-n2", mpiexec, "-n", 2, "sh", "-c", "exit $((PMI_RANK * 5))"], \
         5, "rank 1 .*exited with code 5", 1
 
