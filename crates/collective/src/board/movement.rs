@@ -98,7 +98,7 @@ impl Session<'_> {
     pub(super) unsafe fn scatter(&mut self, arguments: &Scatter) {
         let bytes = block(arguments.receive.as_ref(), arguments.send.as_ref());
         let (own, size) = (self.board.own(), self.board.size());
-        let (number, lengths) = rounds(bytes, self.chunk_of_row());
+        let (number, lengths) = rounds(bytes, self.part_of_row(self.chunk()));
         if own != arguments.root {
             let Some(receive) = &arguments.receive else { return };
             // SAFETY: promised by the caller.
@@ -133,7 +133,7 @@ impl Session<'_> {
     pub(super) unsafe fn allgather(&mut self, arguments: &Allgather) {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
-        let (number, lengths) = rounds(receive.bytes(0), self.chunk());
+        let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
         let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
         // SAFETY: promised by the caller.
         let mut source = unsafe { mine.source() };
@@ -162,7 +162,7 @@ impl Session<'_> {
         let (own, size) = (self.board.own(), self.board.size());
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
-        let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_row());
+        let (number, lengths) = rounds(receive.bytes(0), self.part_of_row(self.chunk_of_all()));
         // SAFETY: promised by the caller.
         let source = |member| unsafe { send.piece(member).source() };
         // SAFETY: promised by the caller.
@@ -190,9 +190,9 @@ impl Session<'_> {
         }
     }
 
-    /// Largest block where a message has one for every rank.
-    fn chunk_of_row(&self) -> usize {
-        (self.chunk() / self.board.size()).max(1)
+    /// Largest block where a message of at most `chunk` bytes has one for every rank.
+    fn part_of_row(&self, chunk: usize) -> usize {
+        (chunk / self.board.size()).max(1)
     }
 }
 

@@ -13,9 +13,9 @@ use crate::select::Crowd;
 const EVERYBODY: usize = 16 << 10;
 
 impl Session<'_> {
-    /// The elements of each round; there is one even without elements.
-    fn rounds_of(&self, operand: &Operand) -> impl Iterator<Item = Range<i64>> + use<> {
-        let most = (self.chunk() / operand.element.size.max(1) as usize).max(1) as i64;
+    /// The elements of each round of at most `chunk` bytes; there is one even without elements.
+    fn rounds_of(&self, operand: &Operand, chunk: usize) -> impl Iterator<Item = Range<i64>> + use<> {
+        let most = (chunk / operand.element.size.max(1) as usize).max(1) as i64;
         let count = operand.count.max(0);
         (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
     }
@@ -70,7 +70,7 @@ impl Session<'_> {
     /// As [`super::execute`], also below.
     pub(super) unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
-        for range in self.rounds_of(operand) {
+        for range in self.rounds_of(operand, self.chunk()) {
             let all = 0..range.end - range.start;
             // SAFETY: promised by the caller.
             unsafe {
@@ -92,7 +92,7 @@ impl Session<'_> {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
         let everybody = operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
-        for range in self.rounds_of(operand) {
+        for range in self.rounds_of(operand, self.chunk_of_all()) {
             let all = 0..range.end - range.start;
             // SAFETY: promised by the caller.
             unsafe {
@@ -165,7 +165,7 @@ impl Session<'_> {
         let row = operand.send.unwrap_or(receive);
         let first = counts[..own].iter().fold(0i64, |sum, &count| sum.saturating_add(count));
         let mine = first..first.saturating_add(counts[own]);
-        for range in self.rounds_of(operand) {
+        for range in self.rounds_of(operand, self.chunk_of_all()) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
             // SAFETY: promised by the caller. In place, my block comes to lie where elements were that are posted
             // already: block `own` begins `first` elements further down.
@@ -184,7 +184,7 @@ impl Session<'_> {
     pub(super) unsafe fn scan(&mut self, operand: &Operand, receive: *mut u8, exclusive: bool) {
         let end = self.board.own() + usize::from(!exclusive);
         let row = operand.send.unwrap_or(receive);
-        for range in self.rounds_of(operand) {
+        for range in self.rounds_of(operand, self.chunk()) {
             // SAFETY: promised by the caller.
             unsafe {
                 self.post_elements(operand, row, &range);
