@@ -110,9 +110,10 @@ impl<W: LongWords> Rounds<W> {
         self.memory.lines.load_acquire(self.line(member)) == self.round + 1
     }
 
-    /// Whether all members have written their lines of this round.
+    /// Whether all members have written their lines of this round. Begins behind me: if all began with the same member,
+    /// those who write late would all look at the lines of those who wrote early.
     pub(crate) fn all_are_written(&self) -> bool {
-        (0..self.members).all(|member| self.is_written(member))
+        (self.own + 1..self.members).chain(0..=self.own).all(|member| self.is_written(member))
     }
 
     /// Says what I wait for. Mostly it is what I said before: then the word, which others read, stays as it is.
