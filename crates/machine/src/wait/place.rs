@@ -9,7 +9,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use towpath_base::control::SegmentHead;
-use towpath_base::sync::{AtomicU16, Ordering};
+use towpath_base::sync::Ordering;
 
 use super::stranger;
 use crate::cores;
@@ -65,48 +65,47 @@ impl Place {
             head.crowds[here].fetch_add(1, Ordering::Relaxed);
             self.processor = Some(here);
         }
-        let moved = emptier(head, here).is_some_and(|there| self.go(head, here, there));
+        let moved = self.go(head, here);
         self.interval = if moved { self.interval * 2 } else { self.interval / 2 }.clamp(SHORTEST, LONGEST);
     }
 
-    /// Moves from `here` to `there` unless another rank has just left `here`; true when that happened.
-    fn go(&mut self, head: &SegmentHead, here: usize, there: usize) -> bool {
-        let crowd = |processor: usize| -> &AtomicU16 { &head.crowds[processor] };
-        let (full, few) = (crowd(here).load(Ordering::Relaxed), crowd(there).load(Ordering::Relaxed));
-        // Of those that see the same figures only one may go, else all would.
-        if full < few + 2 || crowd(here).compare_exchange(full, full - 1, Ordering::Relaxed, Ordering::Relaxed).is_err()
-        {
+    /// Moves to the processor with the fewest waiting ranks among those on which this one may run, if that has at least
+    /// two less than `here` and no other rank has just left `here`; true when that happened.
+    fn go(&mut self, head: &SegmentHead, here: usize) -> bool {
+        let crowd = |processor: usize| head.crowds[processor].load(Ordering::Relaxed);
+        let full = crowd(here);
+        let is_emptier = |processor: &usize| crowd(*processor) + 2 <= full;
+        if full < 2 || !used(head).any(|processor| is_emptier(&processor)) {
             return false;
         }
-        crowd(there).fetch_add(1, Ordering::Relaxed);
+        let Ok(allowed) = sched_getaffinity(None) else { return false };
+        let mine = (0..head.crowds.len().min(CpuSet::MAX_CPU)).filter(|&processor| allowed.is_set(processor));
+        let Some(there) = mine.min_by_key(|&processor| crowd(processor)).filter(is_emptier) else { return false };
+        // Of those that see the same figures only one may go, else all would.
+        let claim = head.crowds[here].compare_exchange(full, full - 1, Ordering::Relaxed, Ordering::Relaxed);
+        if claim.is_err() {
+            return false;
+        }
+        head.crowds[there].fetch_add(1, Ordering::Relaxed);
         self.processor = Some(there);
-        move_to(there)
+        move_to(there, &allowed)
     }
 }
 
-/// The processor with the fewest waiting ranks among those on which some rank may run, where that has at least two less
-/// than `here`.
-fn emptier(head: &SegmentHead, here: usize) -> Option<usize> {
-    let full = head.crowds[here].load(Ordering::Relaxed);
-    if full < 2 {
-        return None;
-    }
+/// The processors that some rank may use.
+fn used(head: &SegmentHead) -> impl Iterator<Item = usize> {
     let (_, mask) = cores::announced(head);
-    let few = |processor: &usize| head.crowds[*processor].load(Ordering::Relaxed);
-    let allowed = (0..head.crowds.len()).filter(|processor| mask[processor / 64] >> (processor % 64) & 1 == 1);
-    allowed.min_by_key(few).filter(|processor| few(processor) + 2 <= full)
+    let words = (0..cores::MASK_WORDS).filter(move |&word| mask[word] != 0);
+    let processors = words.flat_map(|word| 64 * word..64 * (word + 1));
+    processors.filter(move |processor| mask[processor / 64] >> (processor % 64) & 1 == 1)
 }
 
-/// Moves the calling thread to a processor and leaves it free to be moved on; false where it may not run there.
-fn move_to(processor: usize) -> bool {
-    let Ok(allowed) = sched_getaffinity(None) else { return false };
-    if processor >= CpuSet::MAX_CPU || !allowed.is_set(processor) {
-        return false;
-    }
+/// Moves the calling thread to a processor and leaves it free to be moved on; false where the kernel refuses.
+fn move_to(processor: usize, allowed: &CpuSet) -> bool {
     let mut only = CpuSet::new();
     only.set(processor);
     // Where the second call fails, the processors allowed have changed meanwhile, and the kernel has set the mask itself.
-    sched_setaffinity(None, &only).is_ok() && sched_setaffinity(None, &allowed).is_ok()
+    sched_setaffinity(None, &only).is_ok() && sched_setaffinity(None, allowed).is_ok()
 }
 
 #[cfg(test)]
@@ -136,6 +135,14 @@ mod tests {
             assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4));
             place.look(head, last);
             assert_eq!((place.processor, crowd(first), crowd(last)), (Some(last), 7, 4), "here it is empty enough");
+        }
+        if processors.len() > 1 {
+            let mut bound = Place::default();
+            let mut only = CpuSet::new();
+            only.set(first);
+            sched_setaffinity(None, &only).unwrap();
+            bound.look(head, first);
+            assert_eq!((bound.processor, crowd(first), crowd(last)), (Some(first), 8, 4), "a rank that is bound stays");
         }
         let counted = place.processor.unwrap();
         let before = crowd(counted);
