@@ -8,7 +8,8 @@ Two hosts are joined by a cable, more by a bridge; each further rail is a networ
 finds in its environment:
     HOSTS_NAMES    the hosts' names, separated by commas
     HOSTS_ENTER    a program that runs a command on a host: `$HOSTS_ENTER NAME COMMAND...`; options before NAME are left
-                   out, so that it can stand where a launcher wants ssh or rsh
+                   out, and the words are read by a shell, so that it can stand where a launcher wants ssh or rsh
+    HOSTS_RUN      the same without options and shell: `$HOSTS_RUN NAME COMMAND...`
 
 All of it, processes included, lives in namespaces of this one process: it is gone when the process is, however that ends. Nobody
 but root of a user namespace is needed. Where the system forbids that, a sentence says so and the exit status is 77.
@@ -32,6 +33,10 @@ ENTER = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 name=$1; shift
 exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "exec $*"' "$name" "$@"
+"""
+RUN = """#!/bin/sh
+# Runs a command on a host: run NAME COMMAND...
+exec nsenter --net={namespaces}/$1 unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' run "$@"
 """
 
 
@@ -115,12 +120,12 @@ def inside(options):
     """Makes the hosts and runs the command; this is the first process of a process namespace."""
     with tempfile.TemporaryDirectory(prefix="towpath-hosts-") as folder:
         names = make(options, Path(folder))
-        enter = Path(folder) / "enter"
-        enter.write_text(ENTER.replace("{namespaces}", str(NAMESPACES)))
-        enter.chmod(0o755)
-        environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter)}
-        quoted = ["'" + word.replace("'", "'\\''") + "'" for word in options.command]
-        command = subprocess.Popen([enter, names[0], *quoted], env=environment)
+        enter, run = Path(folder) / "enter", Path(folder) / "run"
+        for script, text in [(enter, ENTER), (run, RUN)]:
+            script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
+            script.chmod(0o755)
+        environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter), "HOSTS_RUN": str(run)}
+        command = subprocess.Popen([run, names[0], *options.command], env=environment)
         signal.signal(signal.SIGTERM, lambda *_: command.terminate())
         try:
             return command.wait()

@@ -82,6 +82,9 @@ class Library:
         if hosts is None:
             return [self.prefix / "bin" / "mpiexec", "-n", str(ranks)]
         each = math.ceil(ranks / len(hosts.split(",")))
+        if self.name == "towpath":
+            return [self.prefix / "bin" / "mpiexec", "--hosts", hosts, "-ppn", str(each), "--launcher", os.environ["HOSTS_RUN"] + " {host}",
+                    "-n", str(ranks)]
         return [environments.venv("mpich") / "bin" / "mpiexec", "-launcher", "rsh", "-launcher-exec", os.environ["HOSTS_ENTER"],
                 "-hosts", hosts, "-ppn", str(each), "-n", str(ranks)]
 

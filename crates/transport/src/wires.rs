@@ -1,6 +1,7 @@
 //! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
 
 use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
 use crate::error::Error;
@@ -162,7 +163,10 @@ impl Wires {
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
         let Some(tcp) = &mut self.tcp else { return by_strict };
-        if self.pass > 0 {
+        if self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0 {
+            // The last look before a sleep.
+            tcp.watch_all();
+        } else if self.pass > 0 {
             self.pass -= 1;
             return by_strict;
         }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, getsockname, recv, sendto,
     socket_with,
@@ -27,12 +27,12 @@ const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 #[derive(Debug)]
 pub struct Bell {
     socket: OwnedFd,
-    poll: OwnedFd,
+    descriptor: OwnedFd,
     number: u32,
 }
 
 impl Bell {
-    /// A bell beside a descriptor that becomes readable when there is something to do. It must outlive the bell's use.
+    /// A bell beside a descriptor that becomes readable when there is something to do.
     ///
     /// # Errors
     /// What the system says when it refuses a descriptor.
@@ -43,10 +43,8 @@ impl Bell {
         let digits = name.abstract_name().and_then(|name| std::str::from_utf8(name).ok());
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok().filter(|n| name_of(*n) == digits));
         let number = number.ok_or_else(|| io::Error::other("the kernel names sockets in an unknown way"))?;
-        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&poll, &socket, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        epoll::add(&poll, descriptor, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
-        Ok(Bell { socket, poll, number })
+        let descriptor = rustix::io::fcntl_dupfd_cloexec(descriptor, 3)?;
+        Ok(Bell { socket, descriptor, number })
     }
 
     /// Tells posters of the bell.
@@ -57,9 +55,10 @@ impl Bell {
     /// Sleeps until the bell has rung, the descriptor is readable or some time is over.
     pub(super) fn sleep(&self) {
         let limit = Timespec { tv_sec: 0, tv_nsec: LONGEST.as_nanos() as i64 };
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 2];
+        // Not an epoll of both: that would be told of every packet that comes while nobody sleeps.
+        let mut sources = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.descriptor, PollFlags::IN)];
         // Every reason to fail means the same to the caller: look again.
-        let _ = epoll::wait(&self.poll, &mut events, Some(&limit));
+        let _ = poll(&mut sources, Some(&limit));
         while recv(&self.socket, &mut [0u8; 1], RecvFlags::DONTWAIT).is_ok() {}
     }
 }

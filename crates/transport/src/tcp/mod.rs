@@ -55,6 +55,9 @@ const FEW: usize = 2;
 const LOOKS: u32 = 32;
 /// Reads of one connection in one progress.
 const READS: usize = 8;
+/// Reads without a sleep in between after which a connection among few is not watched any more: every packet costs its
+/// sender more while somebody watches.
+const READS_AWAKE: u32 = 32;
 
 /// A socket on which the processes of other hosts reach this one.
 #[derive(Debug)]
@@ -92,8 +95,10 @@ pub struct Contact {
 struct Connection {
     socket: OwnedFd,
     input: Input,
-    /// The descriptor of all watches for room to write.
-    watched_for_room: bool,
+    /// Whether the descriptor of all watches it.
+    watched: bool,
+    /// Reads that found something since it was watched for a sleep.
+    reads: u32,
     /// This side has said that it leaves.
     farewell: bool,
 }
@@ -205,8 +210,8 @@ impl Tcp {
         })
     }
 
-    /// A descriptor that is readable when [`Tcp::progress`] may find something; for whoever sleeps. Waits of this wire end
-    /// by time too: whoever sleeps looks again after a tenth of a second.
+    /// A descriptor that is readable when [`Tcp::progress`] may find something, for whoever sleeps and has called
+    /// [`Tcp::watch_all`] before. Waits of this wire end by time too: whoever sleeps looks again after a tenth of a second.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.descriptor()
     }
@@ -385,7 +390,13 @@ impl Tcp {
             let mut desk = Desk { from, place, pulls, buffers, requests: &mut self.requests, sink: &mut *sink };
             match connection.input.read(&connection.socket, &mut desk) {
                 Read::Nothing => return moved,
-                Read::Some => return true,
+                Read::Some => {
+                    connection.reads += 1;
+                    if connection.watched && connection.reads > READS_AWAKE {
+                        self.leave_alone(place as usize);
+                    }
+                    return true;
+                }
                 Read::More => moved = true,
                 Read::Goodbye => {
                     self.part(place as usize);
@@ -429,18 +440,13 @@ impl Tcp {
     /// Writes what waits for a peer, as far as its socket takes it.
     fn write(&mut self, place: usize) -> bool {
         let peer = &mut self.peers[place];
-        let Link::Open(connection) = &mut peer.link else { return false };
+        let Link::Open(connection) = &peer.link else { return false };
         let moved = peer.output.flush(&connection.socket, &mut self.released);
         if let Moved::Broken(error) = moved {
             self.broke(place, &error.to_string());
             return true;
         }
-        let waits = !peer.output.is_empty();
-        if waits != connection.watched_for_room {
-            connection.watched_for_room = waits;
-            self.poll.change(&connection.socket, Whose::Peer(place as u32), waits);
-        }
-        if !waits && peer.listed {
+        if peer.output.is_empty() && peer.listed {
             peer.listed = false;
             self.writing.retain(|other| *other as usize != place);
         }

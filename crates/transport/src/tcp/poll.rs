@@ -66,6 +66,11 @@ impl Poll {
         let _ = epoll::modify(&self.epoll, socket, whose.encode(), Poll::flags(writing));
     }
 
+    /// Watches a socket no longer.
+    pub(super) fn forget(&self, socket: &OwnedFd) {
+        let _ = epoll::delete(&self.epoll, socket);
+    }
+
     /// Watches a watched socket under another name; false when the system refuses.
     pub(super) fn watch_again(&self, socket: &OwnedFd, whose: Whose) -> bool {
         epoll::modify(&self.epoll, socket, whose.encode(), Poll::flags(false)).is_ok()

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::opening::{self, Attempt, Progressed, Proved};
 use super::poll::Whose;
-use super::{Connection, Link, Output, Tcp};
+use super::{Connection, FEW, Link, Output, Tcp};
 use crate::Sink;
 
 /// Between two attempts at the same places.
@@ -145,15 +145,45 @@ impl Tcp {
         peer.output.written = 0;
         peer.refusals.clear();
         let connection =
-            Connection { socket, input: Input::default(), watched_for_room: false, farewell: self.leaving };
+            Connection { socket, input: Input::default(), watched: true, reads: 0, farewell: self.leaving };
         peer.link = Link::Open(Box::new(connection));
         self.opening.retain(|other| *other as usize != place);
         self.open.push(place as u32);
+        if self.open.len() == FEW + 1 {
+            self.watch_all();
+        }
         if self.leaving {
             self.peers[place].output.keep(&Frame::Goodbye, 0, |_| {});
             self.list(place);
         }
         self.write(place);
+    }
+
+    /// Watches all connections, those with something to write for room too: to be called before a sleep on the descriptor.
+    pub fn watch_all(&mut self) {
+        for place in &self.open {
+            let peer = &mut self.peers[*place as usize];
+            let Link::Open(connection) = &mut peer.link else { continue };
+            let (whose, writing) = (Whose::Peer(*place), !peer.output.is_empty());
+            if connection.watched {
+                self.poll.change(&connection.socket, whose, writing);
+            } else {
+                connection.watched = self.poll.watch(&connection.socket, whose, writing).is_ok();
+            }
+            connection.reads = 0;
+        }
+    }
+
+    /// Ends the watch of a connection that is read all the time, unless there are so many that the watch says which to read.
+    pub(super) fn leave_alone(&mut self, place: usize) {
+        let few = self.open.len() <= FEW;
+        if let Link::Open(connection) = &mut self.peers[place].link {
+            connection.reads = 0;
+            if few {
+                self.poll.forget(&connection.socket);
+                connection.watched = false;
+            }
+        }
     }
 
     /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that this is known.
