@@ -21,12 +21,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 SKIPPED = 77
 INSIDE = "HOSTS_INSIDE"
+# Where `ip` looks for namespaces: a file system of this process, in which its scripts lie too.
 NAMESPACES = Path("/run/netns")
 ENTER = """#!/bin/sh
 # Runs a command on a host: enter [options] NAME COMMAND...
@@ -88,7 +88,7 @@ def join(names, options):
                 limit(name, device, options.rate)
 
 
-def make(options, folder):
+def make(options):
     """The hosts, as this process's namespaces; returns their names."""
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     NAMESPACES.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def make(options, folder):
         ip("-n", name, "link", "set", "lo", "up")
     join(names, options)
     wait_for_links(names, options.rails)
-    known = folder / "hosts"
+    known = NAMESPACES / "hosts"
     lines = [f"10.77.0.{number + 1} {name}" for number, name in enumerate(names)]
     known.write_text("\n".join(["127.0.0.1 localhost", *lines, ""]))
     subprocess.run(["mount", "--bind", known, "/etc/hosts"], check=True)
@@ -118,20 +118,19 @@ def wait_for_links(names, rails):
 
 def inside(options):
     """Makes the hosts and runs the command; this is the first process of a process namespace."""
-    with tempfile.TemporaryDirectory(prefix="towpath-hosts-") as folder:
-        names = make(options, Path(folder))
-        enter, run = Path(folder) / "enter", Path(folder) / "run"
-        for script, text in [(enter, ENTER), (run, RUN)]:
-            script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
-            script.chmod(0o755)
-        environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter), "HOSTS_RUN": str(run)}
-        command = subprocess.Popen([run, names[0], *options.command], env=environment)
-        signal.signal(signal.SIGTERM, lambda *_: command.terminate())
-        try:
-            return command.wait()
-        except KeyboardInterrupt:
-            command.terminate()
-            return command.wait()
+    names = make(options)
+    enter, run = NAMESPACES / "enter", NAMESPACES / "run"
+    for script, text in [(enter, ENTER), (run, RUN)]:
+        script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
+        script.chmod(0o755)
+    environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter), "HOSTS_RUN": str(run)}
+    command = subprocess.Popen([run, names[0], *options.command], env=environment)
+    signal.signal(signal.SIGTERM, lambda *_: command.terminate())
+    try:
+        return command.wait()
+    except KeyboardInterrupt:
+        command.terminate()
+        return command.wait()
 
 
 def parse(words):
