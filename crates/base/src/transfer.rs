@@ -8,7 +8,7 @@
 use std::any::Any;
 
 /// Words of a [`Strides`].
-pub const STRIDES_WORDS: usize = 12;
+pub const STRIDES_WORDS: usize = 11;
 
 /// How the bytes of a message lie between the lowest and the highest one, in words that mean something to who made them,
 /// in whatever process. All 0: in a row.

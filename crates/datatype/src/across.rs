@@ -5,8 +5,8 @@
 //! block: both walk their loops, and as far as neither begins a new row a kernel moves what lies between. Other blocks go
 //! through a buffer that stays in the first-level cache.
 //!
-//! A nest travels to another process as the words of a [`Strides`]: from the lowest byte to the first block, the length of a
-//! block, and count and stride of each loop, the outermost first.
+//! A nest travels to another process as the words of a [`Strides`]: the length of a block, and count and stride of each loop,
+//! the outermost first.
 
 use std::mem::MaybeUninit;
 
@@ -14,13 +14,10 @@ use towpath_base::transfer::{Layout, STRIDES_WORDS, Strides};
 
 use crate::kernel::{Grid, GridKernel, grid_kernel};
 use crate::plan::{Loop, MAX_LOOPS, Nest};
-use crate::walk::walk_nest;
+use crate::walk::{WALKED_LOOPS, Walker, walk_nest};
 
 /// Different blocks are copied through a buffer of this many bytes, which stays in the first-level cache.
 const BOUNCE_BYTES: usize = 8192;
-
-/// Loops of a nest and one more, into which a block is cut.
-const CUT_LOOPS: usize = MAX_LOOPS + 2;
 
 /// A nest whose first block is at an address.
 #[derive(Clone, Copy)]
@@ -34,9 +31,8 @@ impl Placed<'_> {
     pub(crate) fn layout(self) -> Option<Layout> {
         let (below, span) = extent(self.nest)?;
         let mut words = [0; STRIDES_WORDS];
-        words[0] = below as u64;
-        words[1] = self.nest.block as u64;
-        for (pair, step) in words[2..].chunks_exact_mut(2).zip(self.nest.loops()) {
+        words[0] = self.nest.block as u64;
+        for (pair, step) in words[1..].chunks_exact_mut(2).zip(self.nest.loops()) {
             pair.copy_from_slice(&[step.count as u64, step.stride as u64]);
         }
         Some(Layout { lowest: self.first.wrapping_sub(below), span, strides: Strides(words) })
@@ -63,15 +59,13 @@ fn decoded(layout: &Layout) -> (Nest, usize) {
     if layout.strides == Strides::ROW {
         return (Nest::dense(layout.span), 0);
     }
-    let mut nest = Some(Nest::dense(words[1] as usize));
-    for pair in words[2..].chunks_exact(2).rev().filter(|pair| pair[0] > 0) {
+    let mut nest = Some(Nest::dense(words[0] as usize));
+    for pair in words[1..].chunks_exact(2).rev().filter(|pair| pair[0] > 0) {
         nest = nest.and_then(|nest| nest.repeated(pair[0] as usize, pair[1] as isize, MAX_LOOPS + 1));
     }
     let found = nest.and_then(|nest| Some((nest, extent(&nest)?)));
     match found {
-        Some((nest, (below, span))) if nest.block > 0 && below as u64 == words[0] && span == layout.span => {
-            (nest, below)
-        }
+        Some((nest, (below, span))) if nest.block > 0 && span == layout.span => (nest, below),
         _ => panic!("a layout from another process leaves its bounds: the segment is damaged"),
     }
 }
@@ -113,43 +107,35 @@ pub(crate) unsafe fn copy_nests(from: Placed, to: Placed, position: usize, lengt
         } else if let Some(pair) = Pair::of(from, to) {
             pair.copy(position, length);
         } else {
-            bounce(from, to, position, length);
+            bounce(length, |buffer, done, piece| {
+                walk_nest::<true>(from.nest, from.first, buffer, position + done, piece);
+                walk_nest::<false>(to.nest, to.first, buffer, position + done, piece);
+            });
         }
     }
 }
 
-/// As [`copy_nests`], through a buffer.
-///
-/// # Safety
-/// As there.
-unsafe fn bounce(from: Placed, to: Placed, position: usize, length: usize) {
+/// Moves `length` bytes through a buffer: `carry` gets its address, how many bytes are done, and how many come next, which
+/// it brings there and takes from there.
+pub(crate) fn bounce(length: usize, carry: impl Fn(*mut u8, usize, usize)) {
     let mut buffer = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
-    let buffer = buffer.as_mut_ptr().cast::<u8>();
-    let mut done = 0;
-    while done < length {
-        let piece = BOUNCE_BYTES.min(length - done);
-        // SAFETY: handed through, piece by piece.
-        unsafe {
-            walk_nest::<true>(from.nest, from.first, buffer, position + done, piece);
-            walk_nest::<false>(to.nest, to.first, buffer, position + done, piece);
-        }
-        done += piece;
+    for done in (0..length).step_by(BOUNCE_BYTES) {
+        carry(buffer.as_mut_ptr().cast(), done, BOUNCE_BYTES.min(length - done));
     }
 }
 
 /// The loops of a nest over blocks that may be parts of its own.
-#[derive(Clone, Copy)]
 struct Loops {
     first: *mut u8,
     depth: usize,
-    loops: [Loop; CUT_LOOPS],
+    loops: [Loop; WALKED_LOOPS],
 }
 
 impl Loops {
     /// Those of a nest over blocks of `block` bytes, of which its own are a multiple.
     fn cut(placed: Placed, block: usize) -> Loops {
         let own = placed.nest.loops();
-        let mut loops = [Loop { count: 1, stride: 0 }; CUT_LOOPS];
+        let mut loops = [Loop { count: 1, stride: 0 }; WALKED_LOOPS];
         loops[..own.len()].copy_from_slice(own);
         let parts = placed.nest.block / block;
         let depth = own.len() + usize::from(parts > 1);
@@ -158,58 +144,13 @@ impl Loops {
         }
         Loops { first: placed.first, depth, loops }
     }
-}
 
-/// A block of [`Loops`].
-struct Walker {
-    loops: Loops,
-    at: [usize; CUT_LOOPS],
-    address: *mut u8,
-}
-
-impl Walker {
-    fn new(loops: Loops, mut index: usize) -> Walker {
-        let (mut at, mut distance) = ([0; CUT_LOOPS], 0isize);
-        for level in (0..loops.depth).rev() {
-            let step = loops.loops[level];
-            at[level] = index % step.count;
-            index /= step.count;
-            distance = distance.wrapping_add((at[level] as isize).wrapping_mul(step.stride));
-        }
-        Walker { loops, at, address: loops.first.wrapping_offset(distance) }
+    fn block(&self, index: usize) -> Walker<'_> {
+        Walker::new(&self.loops[..self.depth], self.first, index)
     }
 
     fn inner(&self) -> Loop {
-        self.loops.loops[self.loops.depth - 1]
-    }
-
-    /// Blocks that are left in this row.
-    fn left(&self) -> usize {
-        self.inner().count - self.at[self.loops.depth - 1]
-    }
-
-    /// The rows of a grid that begins here: the distance between two and how many are left.
-    fn rows(&self) -> Option<(isize, usize)> {
-        let level = self.loops.depth.checked_sub(2)?;
-        let outer = self.loops.loops[level];
-        (self.at[level + 1] == 0).then(|| (outer.stride, outer.count - self.at[level]))
-    }
-
-    /// Goes on by some blocks of this row, or rows of this grid, no further than to its end.
-    fn advance(&mut self, mut level: usize, steps: usize) {
-        let loops = &self.loops.loops;
-        let go = |address: *mut u8, steps: usize, stride: isize| {
-            address.wrapping_offset((steps as isize).wrapping_mul(stride))
-        };
-        self.at[level] += steps;
-        self.address = go(self.address, steps, loops[level].stride);
-        while self.at[level] == loops[level].count && level > 0 {
-            self.address = go(self.address, self.at[level], loops[level].stride.wrapping_neg());
-            self.at[level] = 0;
-            level -= 1;
-            self.at[level] += 1;
-            self.address = go(self.address, 1, loops[level].stride);
-        }
+        self.loops[self.depth - 1]
     }
 }
 
@@ -262,9 +203,9 @@ impl Pair {
         if length == 0 {
             return;
         }
-        let at = |loops: Loops| Walker::new(loops, index).address.wrapping_add(within);
+        let at = |loops: &Loops| loops.block(index).address.wrapping_add(within);
         // SAFETY: the bytes lie in block `index` of both.
-        unsafe { std::ptr::copy_nonoverlapping(at(self.from), at(self.to), length) }
+        unsafe { std::ptr::copy_nonoverlapping(at(&self.from), at(&self.to), length) }
     }
 
     /// Copies whole blocks.
@@ -272,12 +213,8 @@ impl Pair {
     /// # Safety
     /// As [`copy_nests`].
     unsafe fn whole(&self, index: usize, mut left: usize) {
-        if left == 0 {
-            return;
-        }
-        let (mut from, mut to) = (Walker::new(self.from, index), Walker::new(self.to, index));
-        let (from_level, to_level) = (from.loops.depth - 1, to.loops.depth - 1);
-        let (from_inner, to_inner) = (from.inner(), to.inner());
+        let (mut from, mut to) = (self.from.block(index), self.to.block(index));
+        let (from_inner, to_inner) = (self.from.inner(), self.to.inner());
         let same_rows = from_inner.count == to_inner.count;
         while left > 0 {
             let rows = match (from.rows(), to.rows()) {
@@ -305,12 +242,12 @@ impl Pair {
             left -= grid.rows * grid.blocks;
             match rows {
                 Some(_) => {
-                    from.advance(from_level - 1, grid.rows);
-                    to.advance(to_level - 1, grid.rows);
+                    from.skip_rows(grid.rows);
+                    to.skip_rows(grid.rows);
                 }
                 None => {
-                    from.advance(from_level, grid.blocks);
-                    to.advance(to_level, grid.blocks);
+                    from.skip_blocks(grid.blocks);
+                    to.skip_blocks(grid.blocks);
                 }
             }
         }

@@ -4,16 +4,12 @@
 //! is under way. It holds only a position; every call turns the position into loop indices again, which costs a few
 //! divisions, and runs the plan's kernels. The free functions do the same without keeping a position.
 
-use crate::across::{Placed, copy_nests};
+use crate::across::{Placed, bounce, copy_nests};
 use crate::datatype::Datatype;
 use crate::plan::{MAX_LOOPS, Nest, Shape};
 use crate::walk::{walk, walk_nest, walk_repeat};
 use std::any::Any;
-use std::mem::MaybeUninit;
 use towpath_base::transfer::{Drain, Fill, Layout, Source, Step, Target};
-
-/// Two different layouts are copied through a buffer of this many bytes, which stays in the first-level cache.
-const BOUNCE_BYTES: usize = 8192;
 
 /// `count` elements of a type as one layout.
 #[derive(Clone, Copy)]
@@ -292,15 +288,10 @@ pub unsafe fn copy(
             copy_nests(source, target, 0, bytes);
             return bytes;
         }
-        let mut bounce = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
-        let bounce = bounce.as_mut_ptr().cast::<u8>();
-        let mut done = 0;
-        while done < bytes {
-            let piece = BOUNCE_BYTES.min(bytes - done);
-            source.walk::<true>(from_type, from.cast_mut(), bounce, done, piece);
-            target.walk::<false>(to_type, to, bounce, done, piece);
-            done += piece;
-        }
+        bounce(bytes, |buffer, done, piece| {
+            source.walk::<true>(from_type, from.cast_mut(), buffer, done, piece);
+            target.walk::<false>(to_type, to, buffer, done, piece);
+        });
         bytes
     }
 }

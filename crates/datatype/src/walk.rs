@@ -8,7 +8,7 @@
 
 use crate::copies::walk_copies;
 use crate::kernel::{Grid, GridKernel, exchange};
-use crate::plan::{MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
+use crate::plan::{Loop, MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
 
 /// Moves the bytes `skip..skip + limit` of one element whose buffer starts at `user`.
 ///
@@ -75,13 +75,72 @@ pub(crate) unsafe fn walk_nest<const PACK: bool>(
 }
 
 /// Address of block `index` of a nest.
-fn nest_block(nest: &Nest, user: *mut u8, mut index: usize) -> *mut u8 {
-    let mut distance = 0isize;
-    for step in nest.loops().iter().rev() {
-        distance = distance.wrapping_add((index % step.count) as isize * step.stride);
-        index /= step.count;
+fn nest_block(nest: &Nest, user: *mut u8, index: usize) -> *mut u8 {
+    Walker::new(nest.loops(), user, index).address
+}
+
+/// Loops of a walker: those of a nest, and one into which its blocks may be cut.
+pub(crate) const WALKED_LOOPS: usize = MAX_LOOPS + 2;
+
+/// One block of nested loops, from which it is gone on by blocks and rows.
+pub(crate) struct Walker<'a> {
+    loops: &'a [Loop],
+    at: [usize; WALKED_LOOPS],
+    pub(crate) address: *mut u8,
+}
+
+impl Walker<'_> {
+    /// Block `index`, where the first one is at `first`.
+    pub(crate) fn new(loops: &[Loop], first: *mut u8, mut index: usize) -> Walker<'_> {
+        let (mut at, mut distance) = ([0; WALKED_LOOPS], 0isize);
+        for (step, at) in loops.iter().zip(&mut at).rev() {
+            if index == 0 {
+                break;
+            }
+            *at = index % step.count;
+            index /= step.count;
+            distance = distance.wrapping_add((*at as isize).wrapping_mul(step.stride));
+        }
+        Walker { loops, at, address: first.wrapping_offset(distance) }
     }
-    user.wrapping_offset(distance)
+
+    /// Blocks that are left in this row.
+    pub(crate) fn left(&self) -> usize {
+        let inner = self.loops.len() - 1;
+        self.loops[inner].count - self.at[inner]
+    }
+
+    /// The rows of a grid that begins here: the distance between two and how many are left.
+    pub(crate) fn rows(&self) -> Option<(isize, usize)> {
+        let level = self.loops.len().checked_sub(2)?;
+        let outer = self.loops[level];
+        (self.at[level + 1] == 0).then(|| (outer.stride, outer.count - self.at[level]))
+    }
+
+    /// Goes on by some blocks of this row, no further than to its end.
+    pub(crate) fn skip_blocks(&mut self, blocks: usize) {
+        self.advance(self.loops.len() - 1, blocks);
+    }
+
+    /// Goes on by some rows of this grid, no further than to its end.
+    pub(crate) fn skip_rows(&mut self, rows: usize) {
+        self.advance(self.loops.len() - 2, rows);
+    }
+
+    fn advance(&mut self, mut level: usize, steps: usize) {
+        let go = |address: *mut u8, steps: usize, stride: isize| {
+            address.wrapping_offset((steps as isize).wrapping_mul(stride))
+        };
+        self.at[level] += steps;
+        self.address = go(self.address, steps, self.loops[level].stride);
+        while self.at[level] == self.loops[level].count && level > 0 {
+            self.address = go(self.address, self.at[level], self.loops[level].stride.wrapping_neg());
+            self.at[level] = 0;
+            level -= 1;
+            self.at[level] += 1;
+            self.address = go(self.address, 1, self.loops[level].stride);
+        }
+    }
 }
 
 /// The two sides of a grid: addresses and distance from block to block.
@@ -145,50 +204,29 @@ impl Moved {
 ///
 /// # Safety
 /// As [`walk`], for these blocks.
-unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: Moved, mut index: usize, mut whole: usize) {
+unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: Moved, index: usize, mut whole: usize) {
     let loops = nest.loops();
-    let last = loops.len() - 1;
-    let inner = loops[last];
-    let mut at = [0usize; MAX_LOOPS + 1];
-    let mut distance = 0isize;
-    if index > 0 {
-        for level in (0..=last).rev() {
-            at[level] = index % loops[level].count;
-            index /= loops[level].count;
-            distance = distance.wrapping_add(at[level] as isize * loops[level].stride);
-        }
-    }
+    let inner = loops[loops.len() - 1];
+    let mut walker = Walker::new(loops, start.user, index);
     let mut moved = Moved { user_block: inner.stride, ..start };
-    loop {
-        moved.user = start.user.wrapping_offset(distance);
-        let (mut level, advance) = if last > 0 && at[last] == 0 && whole >= inner.count {
-            let outer = loops[last - 1];
-            let rows = (whole / inner.count).min(outer.count - at[last - 1]);
+    while whole > 0 {
+        moved.user = walker.address;
+        let grid = walker.rows().filter(|_| whole >= inner.count);
+        let done = if let Some((row, left)) = grid {
+            let rows = (whole / inner.count).min(left);
             // SAFETY: `rows` whole rows are left of the blocks the caller vouches for.
-            unsafe { moved.grid::<PACK>(nest.kernel, nest.block, inner.count, rows, outer.stride) };
-            whole -= rows * inner.count;
-            moved.packed = moved.packed.wrapping_offset((rows * inner.count) as isize * moved.packed_block);
-            (last - 1, rows)
+            unsafe { moved.grid::<PACK>(nest.kernel, nest.block, inner.count, rows, row) };
+            walker.skip_rows(rows);
+            rows * inner.count
         } else {
-            let blocks = whole.min(inner.count - at[last]);
+            let blocks = whole.min(walker.left());
             // SAFETY: the rest of this row, or less.
             unsafe { moved.grid::<PACK>(nest.kernel, nest.block, blocks, 1, 0) };
-            whole -= blocks;
-            moved.packed = moved.packed.wrapping_offset(blocks as isize * moved.packed_block);
-            (last, blocks)
+            walker.skip_blocks(blocks);
+            blocks
         };
-        if whole == 0 {
-            return;
-        }
-        at[level] += advance;
-        distance = distance.wrapping_add((advance as isize).wrapping_mul(loops[level].stride));
-        while at[level] == loops[level].count && level > 0 {
-            distance = distance.wrapping_sub((at[level] as isize).wrapping_mul(loops[level].stride));
-            at[level] = 0;
-            level -= 1;
-            at[level] += 1;
-            distance = distance.wrapping_add(loops[level].stride);
-        }
+        whole -= done;
+        moved.packed = moved.packed.wrapping_offset(done as isize * moved.packed_block);
     }
 }
 

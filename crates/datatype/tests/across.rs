@@ -131,7 +131,7 @@ fn a_layout_that_leaves_its_bounds_is_refused() {
     let mut memory = Memory::new(&datatype, 4, 1);
     let good = layout(&mut memory, &datatype).expect("a nest");
     let mut row = [0; 1600];
-    for (word, value) in [(0, 8), (1, 0), (1, 400), (2, 1 << 40), (3, u64::MAX)] {
+    for (word, value) in [(0, 0), (0, 400), (1, 1 << 40), (2, u64::MAX)] {
         let mut bad = good;
         bad.strides.0[word] = value;
         let to = Layout::row(row.as_mut_ptr(), row.len());
