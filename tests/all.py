@@ -31,6 +31,7 @@ STAGES = [
     ("instructions", [PYTHON, "tests/instructions/run.py"], 180),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
+    ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 300),
     ("c programs on two hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "2",
                                  "--filter", "^(point_to_point|communicators|collectives|topologies)/"], 400),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),

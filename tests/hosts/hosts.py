@@ -3,6 +3,9 @@
 
     hosts.py --hosts 2 -- COMMAND...                 runs COMMAND on the first host
     hosts.py --hosts 4 --mtu 9000 --rails 2 --rate 1gbit -- COMMAND...
+    hosts.py --loss 1 --duplicate 1 --reorder 1 --seed 7 -- COMMAND...       over a wire that loses, doubles and delays frames
+    hosts.py --rate 1gbit --kernel-loss 1 -- COMMAND...                      each host's kernel loses what arrives, fast
+    hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
 finds in its environment:
@@ -21,8 +24,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+import links
 
 SKIPPED = 77
 INSIDE = "HOSTS_INSIDE"
@@ -58,67 +62,26 @@ def outer():
     return ["unshare", *user, "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
-def ip(*words):
-    subprocess.run(["ip", *map(str, words)], check=True)
-
-
-def limit(host, device, rate):
-    """A slow link: the queue in front of a host's device."""
-    subprocess.run(["ip", "netns", "exec", host, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "64kb",
-                    "limit", "1mb"], check=True)
-
-
-def join(names, options):
-    """Cables between all hosts."""
-    for rail in range(options.rails):
-        device = f"eth{rail}"
-        if len(names) == 2:
-            ip("link", "add", device, "netns", names[0], "type", "veth", "peer", "name", device, "netns", names[1])
-        else:
-            ip("link", "add", f"bridge{rail}", "mtu", options.mtu, "type", "bridge")
-            ip("link", "set", f"bridge{rail}", "up")
-        for number, name in enumerate(names):
-            if len(names) != 2:
-                port = f"port{rail}-{number}"
-                ip("link", "add", port, "mtu", options.mtu, "type", "veth", "peer", "name", device, "netns", name)
-                ip("link", "set", port, "master", f"bridge{rail}", "up")
-            ip("-n", name, "address", "add", f"10.77.{rail}.{number + 1}/24", "dev", device)
-            ip("-n", name, "link", "set", device, "mtu", options.mtu, "up")
-            if options.rate:
-                limit(name, device, options.rate)
-
-
 def make(options):
-    """The hosts, as this process's namespaces; returns their names."""
+    """The hosts, as this process's namespaces; returns their names and networks."""
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     NAMESPACES.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", NAMESPACES], check=True)
     names = [f"host{number}" for number in range(options.hosts)]
     for name in names:
-        ip("netns", "add", name)
-        ip("-n", name, "link", "set", "lo", "up")
-    join(names, options)
-    wait_for_links(names, options.rails)
+        links.ip("netns", "add", name)
+        links.ip("-n", name, "link", "set", "lo", "up")
+    rails = links.join(names, options)
     known = NAMESPACES / "hosts"
     lines = [f"10.77.0.{number + 1} {name}" for number, name in enumerate(names)]
     known.write_text("\n".join(["127.0.0.1 localhost", *lines, ""]))
     subprocess.run(["mount", "--bind", known, "/etc/hosts"], check=True)
-    return names
-
-
-def wait_for_links(names, rails):
-    """A veth carries nothing for a moment after it is up."""
-    for _ in range(100):
-        states = [subprocess.run(["ip", "-n", name, "-o", "link", "show", "up"], capture_output=True, text=True).stdout for name in names]
-        if all(state.count("state UP") >= rails for state in states):
-            return
-        time.sleep(0.1)
-    raise SystemExit("the links between the hosts did not come up")
+    return names, rails
 
 
 def inside(options):
     """Makes the hosts and runs the command; this is the first process of a process namespace."""
-    names = make(options)
+    names, rails = make(options)
     enter, run = NAMESPACES / "enter", NAMESPACES / "run"
     for script, text in [(enter, ENTER), (run, RUN)]:
         script.write_text(text.replace("{namespaces}", str(NAMESPACES)))
@@ -126,19 +89,20 @@ def inside(options):
     environment = {**os.environ, "HOSTS_NAMES": ",".join(names), "HOSTS_ENTER": str(enter), "HOSTS_RUN": str(run)}
     command = subprocess.Popen([run, names[0], *options.command], env=environment)
     signal.signal(signal.SIGTERM, lambda *_: command.terminate())
+    links.kill_later(rails, options)
     try:
         return command.wait()
     except KeyboardInterrupt:
         command.terminate()
         return command.wait()
+    finally:
+        for rail in rails:
+            rail.end()
 
 
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hosts", type=int, default=2)
-    parser.add_argument("--mtu", type=int, default=1500)
-    parser.add_argument("--rails", type=int, default=1, help="networks that join all hosts")
-    parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
+    links.add_options(parser)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(words)
 
@@ -148,7 +112,7 @@ def main():
     if os.environ.get(INSIDE):
         del os.environ[INSIDE]
         return inside(options)
-    reason = forbidden()
+    reason = forbidden() or links.prepare(options)
     if reason:
         print(f"skipped: {reason}")
         return SKIPPED

@@ -36,8 +36,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "hosts")]
 import environments  # noqa: E402
+import links  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 FACES = ["mpich", "standard"]
@@ -112,11 +113,10 @@ def parse_arguments():
     parser.add_argument("--time-limit", type=float, help="start no further test after so many seconds; the rest is skipped")
     parser.add_argument("--timeout", type=float, help="seconds for one test, instead of what the lists say")
     parser.add_argument("--jobs", type=int, default=1, help="tests at the same time")
-    parser.add_argument("--hosts", type=int, help="so many hosts, joined by a network of this machine's own; tests of one rank are skipped")
-    parser.add_argument("--mtu", type=int, default=1500, help="of that network")
-    parser.add_argument("--rate", help="speed of its links, as tc writes it (1gbit)")
     parser.add_argument("--list", action="store_true", help="say what would run")
     parser.add_argument("--verbose", action="store_true", help="show the output of passing tests too")
+    links.add_options(parser.add_argument_group("several hosts", "joined by a network of this machine's own; tests of one rank are skipped"))
+    parser.set_defaults(hosts=None)
     return parser.parse_args()
 
 
@@ -335,9 +335,8 @@ def main():
         raise SystemExit(f"{prefix}/bin/mpicc does not exist: is the library installed there? `make build` does it")
     build(cases, library)
     if options.hosts and "HOSTS_NAMES" not in os.environ:
-        limits = ["--rate", options.rate] if options.rate else []
-        return subprocess.call([sys.executable, HERE.parent / "hosts" / "hosts.py", "--hosts", str(options.hosts), "--mtu", str(options.mtu),
-                                *limits, "--", sys.executable, *sys.argv])
+        network = [HERE.parent / "hosts" / "hosts.py", *links.words(options)]
+        return subprocess.call([sys.executable, *network, "--", sys.executable, *sys.argv])
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
     try:
         passed, failed, late = run_all(cases, library, options)
