@@ -30,6 +30,7 @@ pub mod key;
 pub mod multicast;
 mod outlet;
 pub mod peer;
+pub mod port;
 pub mod pull;
 pub mod rails;
 pub mod refusal;

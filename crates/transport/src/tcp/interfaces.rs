@@ -16,13 +16,18 @@ struct Found {
 /// The networks in which this host can be reached, the fastest first: those of all interfaces that are up, or only those
 /// that `wanted` names (interfaces or `address/prefix`, separated by commas). Without any, the host's own loopback.
 pub fn networks(wanted: Option<&str>) -> Vec<Network> {
+    chosen(wanted).into_iter().map(|(_, network)| network).collect()
+}
+
+/// As [`networks`], each with the name of its interface.
+pub(crate) fn chosen(wanted: Option<&str>) -> Vec<(String, Network)> {
     let names: Vec<&str> = wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
     let mut found: Vec<Found> = all().into_iter().filter(|found| names.is_empty() || is_named(found, &names)).collect();
     if found.iter().any(|found| !found.network.address.is_loopback()) {
         found.retain(|found| !found.network.address.is_loopback());
     }
     found.sort_by_key(|found| (std::cmp::Reverse(found.speed), found.network.address.is_ipv6()));
-    found.into_iter().map(|found| found.network).collect()
+    found.into_iter().map(|found| (found.interface, found.network)).collect()
 }
 
 fn is_named(found: &Found, names: &[&str]) -> bool {

@@ -25,6 +25,7 @@ mod transfers;
 
 pub use card::{Card, Network};
 pub use hello::Key;
+pub(crate) use interfaces::chosen;
 pub use interfaces::networks;
 pub use losses::Losses;
 

@@ -1,0 +1,245 @@
+//! The UDP side, which needs no right: a socket for small frames and one for bulk.
+//!
+//! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into datagrams with a header of CLIC each, and
+//! received as such (UDP_GRO).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+
+use super::bulk::{Arrivals, LONGEST_SUPER, Scatter};
+use super::system::{Name, Sent, row, send, set_number, widen};
+use super::{Counters, Frame};
+use crate::clic::frame::HEADER_BYTES;
+
+const UDP_SEGMENT: i32 = 103;
+const UDP_GRO: i32 = 104;
+/// Segments of a super-frame that every kernel takes.
+const SEGMENTS: usize = 64;
+/// Bytes of a super-frame, headers of IP and UDP excluded.
+const SUPER_BYTES: usize = 65_535 - 48;
+/// Bytes that may wait to be received.
+const SMALL_BUFFER: i32 = 2 << 20;
+const BULK_BUFFER: i32 = 8 << 20;
+/// Reports of errors that are cleared away in one go.
+const REPORTS: usize = 64;
+
+/// The sockets.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    small: OwnedFd,
+    bulk: OwnedFd,
+    ports: [u16; 2],
+    buffer: Vec<u8>,
+    scatter: Option<Scatter>,
+    rows: Vec<libc::iovec>,
+    /// The interface cuts super-frames, or the kernel does for it.
+    cuts: bool,
+}
+
+// SAFETY: pointers are kept from one call to the next only as worn-out room.
+unsafe impl Send for Datagrams {}
+
+/// Room for a control message with one number.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+impl Datagrams {
+    /// Opens them on an address, on ports that the system chooses.
+    pub(super) fn open(address: IpAddr) -> io::Result<Datagrams> {
+        let (small, port) = open(address, SMALL_BUFFER)?;
+        let (bulk, bulk_port) = open(address, BULK_BUFFER)?;
+        // A kernel that does not know it delivers datagrams one by one.
+        let _ = set_number(&bulk, libc::SOL_UDP, UDP_GRO, 1);
+        let rows = Vec::with_capacity(2 * SEGMENTS);
+        let buffer = vec![0; LONGEST_SUPER];
+        Ok(Datagrams { small, bulk, ports: [port, bulk_port], buffer, scatter: None, rows, cuts: true })
+    }
+
+    /// Ports for small frames and for bulk.
+    pub(super) fn ports(&self) -> [u16; 2] {
+        self.ports
+    }
+
+    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
+        [&self.small, &self.bulk]
+    }
+
+    /// # Safety
+    /// The body must be readable.
+    #[inline]
+    pub(super) unsafe fn send(&self, to: &Name, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> Sent {
+        // SAFETY: promised by the caller.
+        match unsafe { send(&self.small, to, header, body, length) } {
+            Sent::Error(error) if clear(&self.small, error) => {
+                // That was about an earlier datagram.
+                // SAFETY: as above.
+                unsafe { send(&self.small, to, header, body, length) }
+            }
+            sent => sent,
+        }
+    }
+
+    /// Sends one super-frame; says how many of the frames are in it, and what became of it.
+    ///
+    /// # Safety
+    /// The bodies must be readable.
+    pub(super) unsafe fn send_bulk(&mut self, to: &Name, frames: &[Frame]) -> (usize, Sent) {
+        let count = if self.cuts { super_frame(frames) } else { 1 };
+        self.rows.clear();
+        for frame in &frames[..count] {
+            self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
+        }
+        let mut control = Control([0; 64]);
+        let mut message = to.message(&mut self.rows);
+        if count > 1 {
+            let segment = (HEADER_BYTES + frames[0].length) as u16;
+            message.msg_control = control.0.as_mut_ptr().cast();
+            // SAFETY: the room is larger than a control message with a number, and aligned for it.
+            unsafe {
+                message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as u32) as _;
+                let head = libc::CMSG_FIRSTHDR(&raw const message);
+                (*head).cmsg_level = libc::SOL_UDP;
+                (*head).cmsg_type = UDP_SEGMENT;
+                (*head).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as u32) as _;
+                libc::CMSG_DATA(head).cast::<u16>().write_unaligned(segment);
+            }
+        }
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        let send = || {
+            // SAFETY: the message names rows and control that live; the caller vouches for the bodies.
+            Sent::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
+        };
+        let sent = match send() {
+            Sent::Error(error) if clear(&self.bulk, error) => send(),
+            sent => sent,
+        };
+        if count > 1 && matches!(sent, Sent::Error(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP | libc::ENOPROTOOPT)) {
+            // Neither this kernel nor this interface cuts: frame by frame from now on.
+            self.cuts = false;
+            return (0, Sent::Taken);
+        }
+        (count, sent)
+    }
+
+    /// Lends the small frames that are here to `take`, at most so many; true if there was one.
+    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+        for count in 0..most {
+            let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+            // SAFETY: the buffer is writable for its length.
+            let got = unsafe {
+                libc::recv(self.small.as_raw_fd(), self.buffer.as_mut_ptr().cast(), self.buffer.len(), flags)
+            };
+            match usize::try_from(got) {
+                Ok(length) => match self.buffer.get(..length) {
+                    Some(frame) => take(frame),
+                    None => counters.truncated += 1,
+                },
+                Err(_) => match Sent::of(-1) {
+                    Sent::Error(error) => {
+                        clear(&self.small, error);
+                        counters.errors += 1;
+                    }
+                    _ => return count > 0,
+                },
+            }
+        }
+        true
+    }
+
+    /// Receives a super-frame of bulk; false when there was none.
+    pub(super) fn receive_bulk(&mut self, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
+        let scatter = self.scatter.get_or_insert_with(Scatter::new);
+        let rows = scatter.prepare(arrivals);
+        let mut control = Control([0; 64]);
+        // SAFETY: a message header of zeros is empty; it names rows and control that live and are writable.
+        let (got, message) = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = rows.as_mut_ptr();
+            message.msg_iovlen = rows.len() as _;
+            message.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_controllen = control.0.len() as _;
+            (libc::recvmsg(self.bulk.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT), message)
+        };
+        let Ok(total) = usize::try_from(got) else {
+            let Sent::Error(error) = Sent::of(got) else { return false };
+            clear(&self.bulk, error);
+            counters.errors += 1;
+            return true;
+        };
+        if total == 0 || message.msg_flags & libc::MSG_TRUNC != 0 {
+            counters.truncated += 1;
+        } else {
+            scatter.hand_out(total, segment_of(&message), counters, arrivals);
+        }
+        true
+    }
+}
+
+/// Length of the segments of a super-frame that was received, 0 if it is none.
+fn segment_of(message: &libc::msghdr) -> usize {
+    // SAFETY: the kernel has filled the control messages in, and said how long they are.
+    unsafe {
+        let mut head = libc::CMSG_FIRSTHDR(message);
+        while let Some(control) = head.as_ref() {
+            if (control.cmsg_level, control.cmsg_type) == (libc::SOL_UDP, UDP_GRO) {
+                let segment = libc::CMSG_DATA(head).cast::<i32>().read_unaligned();
+                return usize::try_from(segment).unwrap_or(0);
+            }
+            head = libc::CMSG_NXTHDR(message, head);
+        }
+    }
+    0
+}
+
+/// How many of the frames make one super-frame: all but the last of one length.
+fn super_frame(frames: &[Frame]) -> usize {
+    let Some(first) = frames.first() else { return 0 };
+    let segment = HEADER_BYTES + first.length;
+    let most = SEGMENTS.min(SUPER_BYTES / segment).max(1);
+    let equal = frames.iter().take(most).take_while(|frame| frame.length == first.length).count();
+    let ends = frames.get(equal).is_some_and(|last| equal < most && last.length < first.length);
+    equal + usize::from(ends)
+}
+
+/// Opens a socket on an address, on a port that the system chooses.
+fn open(address: IpAddr, buffer: i32) -> io::Result<(OwnedFd, u16)> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
+    widen(&socket, buffer);
+    // Frames are never cut by IP, and no report of a stranger makes them smaller; a full interface says so.
+    if address.is_ipv4() {
+        set_number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
+        set_number(&socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1)?;
+    } else {
+        set_number(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
+        set_number(&socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
+    }
+    bind(&socket, &SocketAddr::new(address, 0))?;
+    let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+    Ok((socket, bound.port()))
+}
+
+/// Clears reports of what became of earlier datagrams away, and says whether the error was one of them.
+#[cold]
+fn clear(socket: &OwnedFd, error: i32) -> bool {
+    let mut byte = [0u8; 1];
+    for _ in 0..REPORTS {
+        let mut row = row(byte.as_mut_ptr(), byte.len());
+        // SAFETY: a message header of zeros is empty; it names a row that lives and is writable.
+        let got = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = &raw mut row;
+            message.msg_iovlen = 1;
+            libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE)
+        };
+        if got < 0 {
+            break;
+        }
+    }
+    use libc::{ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, ENETUNREACH, ENOPROTOOPT, EPROTO};
+    [ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, EPROTO, ENOPROTOOPT].contains(&error)
+}

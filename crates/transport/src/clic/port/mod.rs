@@ -1,0 +1,299 @@
+//! The sockets of CLIC. A port is one interface of this process: it sends and receives frames, and knows nothing of what they mean.
+//!
+//! ```text
+//!               small frames                      bulk (frames of kind Data)
+//!  raw side     a ring that the kernel fills,     a socket that scatters bodies to where they are expected;
+//!               looked at without a system call   frames one by one
+//!  UDP side     a socket                          a socket; super-frames of up to 64 KiB, cut by the interface or the kernel
+//! ```
+//!
+//! The raw side needs the capability CAP_NET_RAW; the UDP side is always there. Frames on the raw side have an ethertype of
+//! their own, and a filter in the kernel lets only those of this endpoint in. Which way to take to a peer is decided with its
+//! [`Address`] ([`Port::way`]); it receives on all of them.
+//!
+//! Nothing received has been checked. What strangers can do: cost a look at each frame, and fill rings and buffers of fixed size, so
+//! that frames get lost. Small path: [`Port::send`] and [`Port::receive`].
+
+mod address;
+mod bulk;
+mod datagram;
+mod filter;
+mod interface;
+mod raw;
+mod ring;
+mod system;
+
+pub use address::Address;
+pub use bulk::{Arrivals, MOST_PLACES, Places};
+pub use interface::{Interface, interfaces};
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use super::endpoint::EVERYBODY;
+use super::frame::HEADER_BYTES;
+use crate::error::Error;
+use datagram::Datagrams;
+use raw::Raw;
+use system::{Name, Sent};
+
+/// CLIC's ethertype: the first of the two that are left for local experiments (IEEE 802).
+pub const ETHERTYPE: u16 = 0x88b5;
+
+const IPV4_HEADERS: u16 = 20 + 8;
+const IPV6_HEADERS: u16 = 40 + 8;
+
+/// While nobody seems to use the UDP side, it is looked at every so many times.
+const SELDOM: u32 = 32;
+/// So long it counts as used after a frame.
+const USED: u32 = 100_000;
+
+/// By what frames travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Frames of CLIC's own ethertype.
+    Raw,
+    /// UDP.
+    Udp,
+}
+
+/// A frame that goes out.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The header.
+    pub header: [u8; HEADER_BYTES],
+    /// The body.
+    pub body: *const u8,
+    /// Its length in bytes.
+    pub length: usize,
+}
+
+/// A destination, and how frames get there.
+#[derive(Clone, Copy)]
+pub struct Way {
+    small: Name,
+    bulk: Name,
+    carriers: [Carrier; 2],
+    payload: u16,
+}
+
+impl Way {
+    /// Longest body of a frame in bytes.
+    pub fn payload(&self) -> u16 {
+        self.payload
+    }
+
+    /// By what small frames travel, and by what bulk.
+    pub fn carriers(&self) -> [Carrier; 2] {
+        self.carriers
+    }
+}
+
+/// What got lost at this end, since the port was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames received that were cut off or had no header.
+    pub truncated: u64,
+    /// Frames that the kernel had to drop, because this process did not receive them in time (raw side only).
+    pub dropped: u64,
+    /// Frames that the system refused to send for another reason than lack of room.
+    pub unsent: u64,
+    /// Errors that the system reported when something was to be received.
+    pub errors: u64,
+}
+
+/// One interface of this process.
+#[derive(Debug)]
+pub struct Port {
+    interface: Interface,
+    endpoint: u16,
+    datagrams: Datagrams,
+    raw: Option<Raw>,
+    refusal: Option<Error>,
+    counters: Counters,
+    /// How many more times the UDP side is looked at every time.
+    used: u32,
+    always_used: bool,
+}
+
+impl Port {
+    /// Opens a port on an interface. Without `endpoint` a number for the process is chosen, which no other process of the host has;
+    /// the first port of a process finds it, the others are told. Where the raw side cannot be opened, [`Port::without_raw`] says why.
+    ///
+    /// # Errors
+    /// [`Error::Network`] when not even UDP sockets can be opened.
+    pub fn open(interface: &Interface, endpoint: Option<u16>) -> Result<Port, Error> {
+        let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
+        let datagrams = Datagrams::open(interface.network.address).map_err(fail)?;
+        // A port has one owner on an address, and never has the number that is everybody's.
+        let endpoint = endpoint.unwrap_or(datagrams.ports()[0]);
+        if endpoint == EVERYBODY {
+            return Port::open(interface, None);
+        }
+        let raw = match interface.hardware {
+            Some(_) => Raw::open(interface.index, endpoint, usize::from(interface.mtu))
+                .map_err(|error| Error::network("open a packet socket", &error)),
+            None => Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into())),
+        };
+        let (raw, refusal) = match raw {
+            Ok(raw) => (Some(raw), None),
+            Err(refusal) => (None, Some(refusal)),
+        };
+        let interface = interface.clone();
+        let counters = Counters::default();
+        Ok(Port { interface, endpoint, datagrams, raw, refusal, counters, used: 0, always_used: false })
+    }
+
+    /// The number of the process on its host.
+    pub fn endpoint(&self) -> u16 {
+        self.endpoint
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Why there is no raw side; `None` when there is one.
+    pub fn without_raw(&self) -> Option<&Error> {
+        self.refusal.as_ref()
+    }
+
+    /// Where others reach this port.
+    pub fn address(&self) -> Address {
+        let Interface { hardware, network, mtu, speed, .. } = self.interface;
+        let [port, bulk_port] = self.datagrams.ports();
+        Address { hardware: hardware.filter(|_| self.raw.is_some()), network, port, bulk_port, mtu, speed }
+    }
+
+    /// The way to a port of a peer: raw if that is wanted and both ends can, else by UDP. Bulk goes by UDP in any case.
+    pub fn way(&mut self, to: &Address, raw: bool) -> Way {
+        self.way_by(to, if raw { Carrier::Raw } else { Carrier::Udp }, Carrier::Udp)
+    }
+
+    /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
+    pub fn way_by(&mut self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
+        let hardware = to.hardware.filter(|_| self.raw.is_some());
+        let over = |carrier: Carrier, place| match hardware {
+            Some(hardware) if carrier == Carrier::Raw => {
+                (Name::packet(self.interface.index, hardware, ETHERTYPE), Carrier::Raw)
+            }
+            _ => (Name::internet(place), Carrier::Udp),
+        };
+        let (small, small_carrier) = over(small, to.place());
+        let (bulk, bulk_carrier) = over(bulk, to.bulk_place());
+        let carriers = [small_carrier, bulk_carrier];
+        self.always_used |= small_carrier == Carrier::Udp;
+        let headers = match carriers {
+            [Carrier::Raw, Carrier::Raw] => 0,
+            _ if to.network.address.is_ipv4() => IPV4_HEADERS,
+            _ => IPV6_HEADERS,
+        };
+        let mtu = self.interface.mtu.min(to.mtu);
+        Way { small, bulk, carriers, payload: mtu.saturating_sub(headers + HEADER_BYTES as u16) }
+    }
+
+    /// Sends a frame. False when the interface is full now: nothing has happened then. A frame that cannot be sent at all
+    /// counts as lost on the way.
+    ///
+    /// # Safety
+    /// `body` must be readable for `length` bytes, at most [`Way::payload`].
+    #[inline]
+    pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+        // SAFETY: promised by the caller.
+        let sent = unsafe {
+            match (way.carriers[0], &self.raw) {
+                (Carrier::Raw, Some(raw)) => raw.send(&way.small, header, body, length),
+                _ => self.datagrams.send(&way.small, header, body, length),
+            }
+        };
+        match sent {
+            Sent::Taken => true,
+            Sent::Full => false,
+            Sent::Error(_) => {
+                self.counters.unsent += 1;
+                true
+            }
+        }
+    }
+
+    /// Sends frames of kind Data, best of one length each but for the last, as many as the interface takes now; says how many.
+    ///
+    /// # Safety
+    /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
+    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
+        let mut taken = 0;
+        while taken < frames.len() {
+            let rest = &frames[taken..];
+            // SAFETY: promised by the caller.
+            let (count, sent) = unsafe {
+                match (way.carriers[1], &mut self.raw) {
+                    (Carrier::Raw, Some(raw)) => raw.send_bulk(&way.bulk, rest),
+                    _ => self.datagrams.send_bulk(&way.bulk, rest),
+                }
+            };
+            match sent {
+                Sent::Taken => taken += count,
+                Sent::Full => break,
+                Sent::Error(_) => {
+                    let lost = count.max(1);
+                    self.counters.unsent += lost as u64;
+                    taken += lost;
+                }
+            }
+        }
+        taken
+    }
+
+    /// Lends the small frames that are here to `take`, at most so many of each side; true if there was one. Costs no system call
+    /// while nothing comes by the raw side and nobody uses the UDP side.
+    #[inline]
+    pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
+        let Some(raw) = &mut self.raw else { return self.datagrams.receive(most, &mut self.counters, take) };
+        let came = raw.receive(most, &mut self.counters, take);
+        if came && !self.always_used {
+            return true;
+        }
+        self.used = self.used.wrapping_sub(1);
+        if self.always_used || self.used > SELDOM || self.used.is_multiple_of(SELDOM) {
+            return self.receive_datagrams(most, take) || came;
+        }
+        came
+    }
+
+    fn receive_datagrams(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
+        let came = self.datagrams.receive(most, &mut self.counters, take);
+        if came {
+            self.used = USED;
+        } else if self.used == 0 {
+            self.used = SELDOM;
+        }
+        came
+    }
+
+    /// Receives bulk, in at most so many calls of the system; true if some came. Worth a call while bulk is expected only.
+    pub fn receive_bulk(&mut self, most: usize, arrivals: &mut impl Arrivals) -> bool {
+        let mut came = false;
+        for _ in 0..most {
+            let by_udp = self.datagrams.receive_bulk(&mut self.counters, arrivals);
+            let by_raw =
+                self.raw.as_mut().is_some_and(|raw| raw.receive_bulk(usize::MAX, &mut self.counters, arrivals));
+            if !by_udp && !by_raw {
+                break;
+            }
+            came = true;
+        }
+        came
+    }
+
+    /// What to sleep on: readable when there is something to receive.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let raw = self.raw.iter().flat_map(Raw::sockets);
+        self.datagrams.sockets().into_iter().chain(raw).map(AsFd::as_fd)
+    }
+
+    /// What got lost at this end.
+    pub fn counters(&mut self) -> Counters {
+        self.counters.dropped += self.raw.as_ref().map_or(0, Raw::dropped);
+        self.counters
+    }
+}

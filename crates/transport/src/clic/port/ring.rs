@@ -1,0 +1,151 @@
+//! A ring of slots that the kernel fills with packets (TPACKET_V2): received without a call of the system.
+//!
+//! A slot begins with its state. The kernel writes the packet, then the state; this side reads the state, then the packet, and gives
+//! the slot back by writing the state. A packet that does not fit lies in the socket's queue as a whole (the state says so), so that
+//! slots can be small whatever the MTU is.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use towpath_base::sync::{AtomicU32, Ordering};
+
+use super::system::{set, set_number};
+use super::{Counters, filter};
+
+/// Bytes of a slot: a packet of 1500 bytes behind 80 bytes of the kernel's.
+const SLOT: usize = 2048;
+/// Slots of a ring.
+pub(super) const SLOTS: usize = 512;
+/// The kernel allocates slots in blocks.
+const BLOCK: usize = 64 << 10;
+/// Bytes of packets in the queue for those that do not fit.
+const QUEUE: i32 = 1 << 20;
+
+/// The ring and its socket.
+#[derive(Debug)]
+pub(super) struct Ring {
+    socket: OwnedFd,
+    slots: *mut u8,
+    next: usize,
+    /// For packets that do not fit into a slot.
+    long: Box<[u8]>,
+}
+
+// SAFETY: the mapping is an address range of the process; the ring is used by whoever has it exclusively.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long at most.
+    pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
+        set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
+        set_number(&socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, 1)?;
+        super::system::widen(&socket, QUEUE);
+        let request = libc::tpacket_req {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
+            tp_frame_size: SLOT as u32,
+            tp_frame_nr: SLOTS as u32,
+        };
+        // SAFETY: the option takes such a value.
+        unsafe { set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)? };
+        // SAFETY: the kernel chooses the address, so no memory in use is replaced.
+        let slots = unsafe {
+            use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
+            let rights = ProtFlags::READ | ProtFlags::WRITE;
+            let slots = mmap(std::ptr::null_mut(), SLOT * SLOTS, rights, MapFlags::SHARED, &socket, 0)?;
+            // A child has no use for it. Where that is refused it only has an address range more.
+            let _ = madvise(slots, SLOT * SLOTS, Advice::LinuxDontFork);
+            slots.cast()
+        };
+        Ok(Ring { socket, slots, next: 0, long: vec![0; longest].into_boxed_slice() })
+    }
+
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// Lends the packets that are here to `take`, at most so many; true if there was one.
+    #[inline]
+    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+        for count in 0..most {
+            // SAFETY: the slot is inside the mapping.
+            let slot = unsafe { self.slots.add(self.next * SLOT) };
+            // SAFETY: a slot begins with its state, aligned, which the kernel and this process access as a whole.
+            let state = unsafe { &*slot.cast::<AtomicU32>() };
+            let seen = state.load(Ordering::Acquire);
+            if seen & libc::TP_STATUS_USER == 0 {
+                return count > 0;
+            }
+            if seen & libc::TP_STATUS_COPY != 0 {
+                self.receive_long(counters, take);
+            } else {
+                // SAFETY: the slot is this side's until its state is written, and `packet_in` stays inside.
+                match unsafe { packet_in(slot) } {
+                    Some(packet) => take(packet),
+                    None => counters.truncated += 1,
+                }
+            }
+            state.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % SLOTS;
+        }
+        true
+    }
+
+    #[cold]
+    fn receive_long(&mut self, counters: &mut Counters, take: &mut impl FnMut(&[u8])) {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: the buffer is writable for its length.
+        let got = unsafe { libc::recv(self.socket.as_raw_fd(), self.long.as_mut_ptr().cast(), self.long.len(), flags) };
+        match usize::try_from(got) {
+            Ok(length) => match self.long.get(..length) {
+                Some(packet) => take(packet),
+                None => counters.truncated += 1,
+            },
+            Err(_) => counters.errors += 1,
+        }
+    }
+}
+
+/// The packet in a slot; `None` if it is cut off.
+///
+/// # Safety
+/// The slot must belong to this side.
+unsafe fn packet_in<'a>(slot: *const u8) -> Option<&'a [u8]> {
+    // SAFETY: a slot begins with such a header.
+    let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
+    let (from, length) = (usize::from(header.tp_net), header.tp_snaplen as usize);
+    if length < header.tp_len as usize || from + length > SLOT {
+        return None;
+    }
+    // SAFETY: the range lies in the slot, and the kernel has written it.
+    Some(unsafe { std::slice::from_raw_parts(slot.add(from), length) })
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping came from `mmap` with this length, and nothing of it is lent.
+        let _ = unsafe { rustix::mm::munmap(self.slots.cast(), SLOT * SLOTS) };
+    }
+}
+
+/// Packets that the socket dropped since the last call, because its ring or queue was full.
+pub(super) fn dropped(socket: impl AsFd) -> u64 {
+    let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of_val(&statistics) as libc::socklen_t;
+    // SAFETY: the option fills such a value in, at most as long as it is told.
+    let result = unsafe {
+        let socket = socket.as_fd().as_raw_fd();
+        let value = (&raw mut statistics).cast();
+        libc::getsockopt(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, value, &raw mut length)
+    };
+    if result == 0 { u64::from(statistics.tp_drops) } else { 0 }
+}
+
+/// A packet socket that receives its share of the frames for an endpoint as soon as it is bound.
+pub(super) fn filtered(endpoint: u16, share: filter::Share) -> io::Result<OwnedFd> {
+    let socket = super::system::packet_socket(libc::SOCK_DGRAM)?;
+    filter::attach(&socket, endpoint, share)?;
+    // Older kernels do not know it; the filter looks at the direction too.
+    let _ = set_number(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
+    Ok(socket)
+}

@@ -1,0 +1,55 @@
+//! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where those can be made.
+
+mod hosts;
+mod traffic;
+
+use hosts::with_hosts;
+use towpath_transport::clic::frame::Kind;
+use towpath_transport::clic::port::{Carrier, Port, interfaces};
+use traffic::{Inbox, body, frame, until};
+
+fn loopback() -> Port {
+    Port::open(&interfaces(Some("lo"))[0], None).unwrap()
+}
+
+/// Sends small frames of many lengths and bulk in blocks of many shapes, and receives every byte as it was sent.
+fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier; 2]) {
+    let way = sender.way_by(&receiver.address(), carriers[0], carriers[1]);
+    assert_eq!(way.carriers(), carriers);
+    let longest = usize::from(way.payload());
+    let mut inbox = Inbox::default();
+    for (number, length) in [0, 1, 14, 32, 500, longest - 1, longest].into_iter().cycle().take(2000).enumerate() {
+        let body = body(number as u32, length);
+        let header = frame(receiver.endpoint(), Kind::Eager, number as u32, length);
+        // SAFETY: the body lives.
+        until("a frame is taken", || unsafe { sender.send(&way, &header, body.as_ptr(), length) });
+        until("a frame arrives", || receiver.receive(1, &mut |frame| inbox.take_small(frame)));
+    }
+    assert_eq!(inbox.numbers(), (0..2000).collect::<Vec<u32>>());
+    for last in [1, 100, longest - 1, longest] {
+        for count in [1, 2, 45, 64] {
+            inbox.bulk(sender, receiver, &way, count, longest, last);
+        }
+    }
+    assert_eq!(receiver.counters().truncated, 0);
+}
+
+#[test]
+fn datagrams_arrive() {
+    let (mut one, mut other) = (loopback(), loopback());
+    assert_ne!(one.endpoint(), other.endpoint());
+    everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
+}
+
+#[test]
+fn frames_arrive() {
+    for mtu in [1500, 9000] {
+        with_hosts("frames_arrive", 2, mtu, |hosts| {
+            let (mut one, mut other) = (hosts.port(0), hosts.port(1));
+            assert!(one.without_raw().is_none(), "{:?}", one.without_raw());
+            for carriers in [[Carrier::Raw; 2], [Carrier::Raw, Carrier::Udp], [Carrier::Udp; 2]] {
+                everything_arrives(&mut one, &mut other, carriers);
+            }
+        });
+    }
+}
