@@ -6,6 +6,7 @@
 //! `mpiexec` ([`fleet`]) holds one connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
 
 pub(crate) mod binding;
+mod brief;
 mod calls;
 mod descendants;
 mod environment;
@@ -24,9 +25,11 @@ mod proxy;
 mod reach;
 mod relay;
 mod report;
+mod requests;
 pub(crate) mod server;
 mod signals;
 mod start;
+mod streams;
 mod table;
 mod verdict;
 

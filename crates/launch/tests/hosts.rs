@@ -4,15 +4,20 @@
 mod common;
 
 use common::{finish, job_facts, mpiexec, new_mark, run, wait, wait_until};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// How each host is reached.
 const WAY: &str = "env HOST_NAME={host}";
 
-/// Runs `mpiexec --hosts HOSTS -n N [options] WORDS`.
-fn over(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> common::Run {
+/// `mpiexec --hosts HOSTS -n N [options] WORDS`, not started yet.
+fn job(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> Command {
     let ranks = ranks.to_string();
-    run(&[&["--hosts", hosts, "--launcher", WAY, "-n", &ranks], options, words].concat())
+    mpiexec(&[&["--hosts", hosts, "--launcher", WAY, "-n", &ranks], options, words].concat())
+}
+
+/// Runs it.
+fn over(hosts: &str, ranks: usize, options: &[&str], words: &[&str]) -> common::Run {
+    finish(job(hosts, ranks, options, words), "")
 }
 
 fn script(hosts: &str, ranks: usize, options: &[&str], script: &str) -> common::Run {
@@ -39,22 +44,8 @@ fn ranks_know_their_host_and_their_place_on_it() {
 
 #[test]
 fn variables_and_folders_reach_the_hosts() {
-    let mut command = mpiexec(&[
-        "--hosts",
-        "a,b",
-        "--launcher",
-        WAY,
-        "-n",
-        "2",
-        "-x",
-        "THERE",
-        "-env",
-        "B",
-        "x y",
-        "sh",
-        "-c",
-        "echo $THERE $B $PWD",
-    ]);
+    let options = ["-x", "THERE", "-env", "B", "x y"];
+    let mut command = job("a,b", 2, &options, &["sh", "-c", "echo $THERE $B $PWD"]);
     command.env("THERE", "here").current_dir("/usr");
     let run = finish(command, "");
     assert_eq!(run.output, "here x y /usr\nhere x y /usr\n", "{run:?}");
@@ -83,12 +74,12 @@ fn a_host_file_names_hosts() {
 fn rank_0_reads_the_input_to_its_end() {
     let text: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
     for extra in [&[][..], &["-ppn", "1"]] {
-        let mut command = mpiexec(&[&["--hosts", "a,b", "--launcher", WAY, "-n", "2"], extra, &["cat"]].concat());
+        let mut command = job("a,b", 2, extra, &["cat"]);
         command.stdin(Stdio::piped());
         let run = finish(command, &text);
         assert!(run.code == 0 && run.output == text, "{} bytes of {}, {}", run.output.len(), text.len(), run.errors);
     }
-    let mut from_file = mpiexec(&["--hosts", "a,b", "--launcher", WAY, "-n", "2", "wc", "-l"]);
+    let mut from_file = job("a,b", 2, &[], &["wc", "-l"]);
     from_file.stdin(std::fs::File::open("/proc/self/status").unwrap());
     let run = finish(from_file, "");
     assert!(run.sorted()[0] == "0" && run.sorted()[1].parse::<u32>().unwrap() > 20, "{run:?}");
@@ -109,18 +100,8 @@ fn lines_stay_whole_and_in_order() {
 
 #[test]
 fn a_slow_reader_stops_nobody_for_ever() {
-    let mut command = mpiexec(&[
-        "--hosts",
-        "a,b",
-        "--launcher",
-        WAY,
-        "-n",
-        "2",
-        "sh",
-        "-c",
-        "head -c 6000000 /dev/zero; echo; sleep 0.1",
-    ]);
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut command = job("a,b", 2, &[], &["sh", "-c", "head -c 6000000 /dev/zero; echo; sleep 0.1"]);
+    command.stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     let mut bytes = Vec::new();
@@ -153,6 +134,10 @@ fn hosts_that_cannot_be_reached_cost_a_sentence() {
     silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
     let run = finish(silent, "");
     assert!(run.code == 1 && run.errors.contains("nobody answered for 1 s"), "{run:?}");
+    // One host is lost, the other has not answered yet and never will.
+    let way = "sh -c 'test $0 = a && exit; exec sleep 60' {host}";
+    let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
+    assert!(run.code == 1 && run.errors.contains("host a is lost") && run.errors.lines().count() == 1, "{run:?}");
     // A proxy of another job, or something that claims to be one.
     let liar = r"printf '\ntowpath-proxy 1\n\020\005\0\0\0\001\0\0\0x\n'; sleep 60";
     let run = common::run(&["--hosts", "a", "--launcher", &format!("sh -c \"{liar}\" {{host}}"), "-n", "1", "true"]);
@@ -188,8 +173,7 @@ fn left(mark: &str) -> usize {
 fn nothing_is_left_when_mpiexec_or_a_proxy_is_killed() {
     for victim in ["mpiexec", "--proxy", "towpath-guardian"] {
         let mark = new_mark();
-        let mut command =
-            mpiexec(&["--hosts", "a,b", "--launcher", WAY, "-n", "4", "sh", "-c", "setsid sleep 600 & sleep 600"]);
+        let mut command = job("a,b", 4, &[], &["sh", "-c", "setsid sleep 600 & sleep 600"]);
         command.env("TOWPATH_TEST_MARK", &mark);
         let mut child = command.spawn().unwrap();
         wait_until("all ranks run", || {
@@ -215,19 +199,8 @@ fn nothing_is_left_when_mpiexec_or_a_proxy_is_killed() {
 
 #[test]
 fn signals_reach_the_ranks_of_all_hosts() {
-    let mut command = mpiexec(&[
-        "--hosts",
-        "a,b",
-        "--launcher",
-        WAY,
-        "-n",
-        "2",
-        "sh",
-        "-c",
-        "trap 'echo got $PMI_RANK' USR1; echo ready; while :; do sleep 0.05; done",
-    ]);
-    command.stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let script = "trap 'echo got $PMI_RANK' USR1; echo ready; while :; do sleep 0.05; done";
+    let mut child = job("a,b", 2, &[], &["sh", "-c", script]).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     let mut next = || lines.next().unwrap().unwrap();
     assert_eq!([next(), next()], ["ready", "ready"]);
@@ -243,7 +216,28 @@ fn signals_reach_the_ranks_of_all_hosts() {
 }
 
 #[test]
+fn a_rank_whose_request_never_ends_loses_its_connection() {
+    let script = "head -c 70000 /dev/zero >&$PMI_FD; cat <&$PMI_FD; echo closed";
+    let run = over("a,b", 2, &["--timeout", "20"], &["bash", "-c", script]);
+    assert_eq!((run.code, run.output.as_str()), (0, "closed\nclosed\n"), "{run:?}");
+}
+
+#[test]
 fn the_time_limit_ends_all_hosts() {
     let run = script("a,b", 2, &["--timeout", "1"], "sleep 60");
     assert!(run.code == 124 && run.errors.contains("--timeout"), "{run:?}");
+}
+
+#[test]
+fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
+    // What host a says comes late. Its rank ends the job; one on host b fails as soon as that rank has ended.
+    let way = "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
+    let folder = tempfile::tempdir().unwrap();
+    let ended = folder.path().join("ended").to_string_lossy().into_owned();
+    let script = format!(
+        "if test $PMI_RANK = 0; then {} abort 9; touch {ended}; sleep 60; fi; until test -e {ended}; do sleep 0.02; done; exit 5",
+        job_facts()
+    );
+    let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "sh", "-c", &script]);
+    assert!(run.code == 9 && run.errors.contains("Rank 0 says: it's over."), "{run:?}");
 }

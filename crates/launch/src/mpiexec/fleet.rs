@@ -18,7 +18,7 @@ use super::frames::{Frame, FrameReader};
 use super::host_list::{self, Host};
 use super::link::Link;
 use super::options::Request;
-use super::output::{Destination, Sink};
+use super::output::{Destination, Sink, last_words};
 use super::plan::Refusal;
 use super::reach::Way;
 use super::relay::Relay;
@@ -27,11 +27,10 @@ use super::server::{self, Server};
 use super::signals::{self, Set};
 use super::start::STARTED;
 use super::verdict::{Ending, Order, Verdict};
-use super::{proxy, timeout_of_environment};
+use super::{brief, timeout_of_environment};
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
 use crate::segment;
-use crate::wire::LineReader;
 
 /// The hosts of a job that does not run on this host alone, and the way to them.
 pub(super) struct Hosts {
@@ -106,7 +105,6 @@ struct Station {
 pub(super) struct Fleet {
     stations: Vec<Station>,
     node_of_rank: Vec<u32>,
-    lines: Vec<LineReader>,
     server: Server,
     verdict: Verdict,
     key: JobKey,
@@ -149,14 +147,13 @@ impl Fleet {
             events
                 .add(station.link.input(), Event::Link { host: number })
                 .map_err(|error| failed("The hosts cannot be watched", error))?;
-            let job = proxy::describe(arguments, nonce, &key.0, &mapping, number as u32);
+            let job = brief::describe(arguments, nonce, &key.0, &mapping, number as u32);
             station.link.send(&Frame::Job(Box::new(job)));
             stations.push(station);
         }
         let patience = Duration::from_secs(config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60));
         Ok(Fleet {
             stations,
-            lines: node_of_rank.iter().map(|_| LineReader::default()).collect(),
             server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
             verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
             node_of_rank,
@@ -241,7 +238,15 @@ impl Fleet {
         match order {
             Order::Signal(signal) => self.tell_all(&Frame::Signal(signal)),
             Order::End(signal) => self.tell_all(&Frame::End(signal)),
-            Order::Close => self.tell_all(&Frame::Signal(0)),
+            Order::Close => {
+                self.tell_all(&Frame::Signal(0));
+                // A host that has not answered yet may never do so; what was started there ends with its connection.
+                for host in 0..self.stations.len() {
+                    if !self.stations[host].ready {
+                        self.leave(host);
+                    }
+                }
+            }
             Order::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
                 self.given_up = true;
@@ -343,10 +348,9 @@ impl Fleet {
 
     /// Hands a rank's requests to the PMI server and sends the answers where they belong.
     fn serve(&mut self, rank: usize, bytes: &[u8]) {
-        self.lines[rank].push(bytes);
         let mut events = Vec::new();
-        while let Ok(Some(line)) = self.lines[rank].next_line() {
-            self.server.line(rank, &line, &mut events);
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.server.line(rank, line, &mut events);
         }
         for event in events {
             match event {
@@ -403,12 +407,8 @@ impl Fleet {
             }
         }
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
-        self.destinations[0].drain(Duration::from_secs(5));
         let (sentence, code) = self.verdict.result();
-        if let Some(sentence) = sentence {
-            self.destinations[1].write(format!("{sentence}\n").as_bytes());
-        }
-        self.destinations[1].drain(Duration::from_secs(5));
+        last_words(&mut self.destinations, sentence, &self.signals);
         code
     }
 }

@@ -79,7 +79,7 @@ pub(super) enum Frame {
         last_call: u32,
         in_call: u32,
     },
-    /// Requests to the PMI server.
+    /// Whole requests to the PMI server, each with its line feed.
     Request {
         rank: u32,
         bytes: Vec<u8>,

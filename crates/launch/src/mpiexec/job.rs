@@ -11,21 +11,16 @@ use super::descendants;
 use super::events::{Event, Events};
 use super::guardian::COMMAND_SIZE;
 use super::input::Terminal;
-use super::output::{Destination, Reading, Sink, Stream};
+use super::output::{Destination, last_words};
 use super::plan::Ends;
 use super::report::Failure;
+use super::requests::Requests;
 use super::server::{self, Server};
 use super::signals;
 use super::start::{ENDED, Report, STARTED};
+use super::streams::Streams;
 use super::verdict::{CHECK, Ending, Order, Verdict};
 use crate::segment::View;
-use crate::wire::LineReader;
-
-struct Rank {
-    pmi: Option<OwnedFd>,
-    lines: LineReader,
-    streams: [Option<Stream>; 2],
-}
 
 /// What a job is made of.
 pub(super) struct Parts {
@@ -47,7 +42,8 @@ pub(super) struct Parts {
 
 /// A running job.
 pub(super) struct Job {
-    ranks: Vec<Rank>,
+    ranks: Vec<Requests>,
+    streams: Streams,
     verdict: Verdict,
     server: Server,
     view: View,
@@ -59,9 +55,6 @@ pub(super) struct Job {
     guardian: i32,
     spared: Vec<i32>,
     events: Events,
-    /// Streams that are not read because their destination is full.
-    paused: [bool; 2],
-    next_release: Option<Instant>,
     guardian_gone: bool,
     buffer: Vec<u8>,
 }
@@ -75,21 +68,17 @@ impl Job {
         let mut events = Events::new()?;
         events.add(&parts.reports, Event::Report)?;
         events.add(&parts.signals, Event::Signal)?;
-        let mut ranks = Vec::with_capacity(parts.ends.len());
-        for (number, ends) in parts.ends.into_iter().enumerate() {
-            let tag = parts.tag.then(|| format!("[{number}] "));
-            let stream = |pipe: Option<OwnedFd>| pipe.map(|pipe| Stream::new(pipe, tag.clone()));
-            let streams = [stream(ends.output), stream(ends.errors)];
-            for (which, stream) in streams.iter().enumerate() {
-                if let Some(stream) = stream {
-                    events.add(stream.as_fd(), Event::Output { rank: number, which })?;
-                }
-            }
-            events.add(&ends.pmi, Event::Pmi { rank: number })?;
-            ranks.push(Rank { pmi: Some(ends.pmi), lines: LineReader::default(), streams });
+        let (mut ranks, mut pipes) = (Vec::with_capacity(parts.ends.len()), Vec::with_capacity(parts.ends.len()));
+        for (rank, ends) in parts.ends.into_iter().enumerate() {
+            events.add(&ends.pmi, Event::Pmi { rank })?;
+            ranks.push(Requests::new(ends.pmi));
+            pipes.push(([ends.output, ends.errors], parts.tag.then(|| format!("[{rank}] "))));
         }
+        let streams = Streams::new(pipes.into_iter());
+        streams.watch(&mut events)?;
         Ok(Job {
             ranks,
+            streams,
             verdict: Verdict::new(parts.command_names, parts.timeout),
             server: parts.server,
             view: parts.view,
@@ -101,8 +90,6 @@ impl Job {
             guardian: parts.guardian,
             spared: parts.spared,
             events,
-            paused: [false; 2],
-            next_release: None,
             guardian_gone: false,
             buffer: vec![0; 64 * 1024],
         })
@@ -114,7 +101,9 @@ impl Job {
         while !self.guardian_gone {
             self.events.watch_terminal(&self.terminal);
             self.events.watch_destinations(&self.destinations);
-            self.pause_what_nobody_reads();
+            for (which, destination) in self.destinations.iter().enumerate() {
+                self.streams.pause(&mut self.events, which, destination.is_full());
+            }
             self.events.wait(&mut ready, self.nearest_deadline());
             for event in ready.drain(..) {
                 self.handle(event);
@@ -122,25 +111,6 @@ impl Job {
             self.after_events();
         }
         self.finish()
-    }
-
-    /// Watches what ranks print exactly while there is room for it.
-    fn pause_what_nobody_reads(&mut self) {
-        for which in 0..2 {
-            let pause = self.destinations[which].is_full();
-            if std::mem::replace(&mut self.paused[which], pause) == pause {
-                continue;
-            }
-            for (number, rank) in self.ranks.iter().enumerate() {
-                match &rank.streams[which] {
-                    Some(stream) if pause => self.events.remove(stream.as_fd()),
-                    Some(stream) => {
-                        let _ = self.events.add(stream.as_fd(), Event::Output { rank: number, which });
-                    }
-                    None => {}
-                }
-            }
-        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -162,10 +132,7 @@ impl Job {
 
     /// Deadlines and changes of phase.
     fn after_events(&mut self) {
-        let now = Instant::now();
-        if self.next_release.is_some_and(|at| at <= now) {
-            self.release_incomplete_lines(now);
-        }
+        self.streams.release(&mut self.destinations);
         if self.destinations[0].is_gone() && self.verdict.is_running() {
             self.verdict.fail(Failure::OutputGone);
         }
@@ -248,39 +215,12 @@ impl Job {
     }
 
     fn read_pmi(&mut self, rank: usize) {
-        let Rank { pmi, lines, .. } = &mut self.ranks[rank];
-        let Some(socket) = pmi else { return };
-        let mut end = false;
-        loop {
-            match rustix::io::read(&*socket, &mut *self.buffer) {
-                Ok(0) => end = true,
-                Ok(count) => {
-                    lines.push(&self.buffer[..count]);
-                    continue;
-                }
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(rustix::io::Errno::AGAIN) => {}
-                Err(_) => end = true,
-            }
-            break;
-        }
         let mut answers = Vec::new();
-        loop {
-            match lines.next_line() {
-                Ok(Some(line)) => self.server.line(rank, &line, &mut answers),
-                Ok(None) => break,
-                Err(_) => {
-                    end = true;
-                    break;
-                }
-            }
-        }
-        if end && let Some(socket) = self.ranks[rank].pmi.take() {
-            self.events.remove(&socket);
-        }
+        let take = |line: &[u8]| self.server.line(rank, line, &mut answers);
+        self.ranks[rank].read(&mut self.events, &mut self.buffer, take);
         for answer in answers {
             match answer {
-                server::Event::Answer(to, line) => self.answer(to, &line),
+                server::Event::Answer(to, line) => self.ranks[to].answer(&mut self.events, &line),
                 server::Event::Abort { rank, code, sentence } => {
                     self.verdict.fail(Failure::Abort { rank, code, sentence })
                 }
@@ -288,48 +228,9 @@ impl Job {
         }
     }
 
-    /// Answers a rank. A rank that does not read its answers loses its connection.
-    fn answer(&mut self, rank: usize, line: &[u8]) {
-        let Some(socket) = &self.ranks[rank].pmi else { return };
-        let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
-        if rustix::net::send(socket, line, flags) != Ok(line.len()) {
-            self.events.remove(socket);
-            self.ranks[rank].pmi = None;
-        }
-    }
-
     fn forward(&mut self, rank: usize, which: usize) {
-        let Some(stream) = &mut self.ranks[rank].streams[which] else { return };
-        if self.destinations[which].is_full() {
-            return;
-        }
-        match stream.forward(&mut self.buffer, &mut self.destinations[which]) {
-            Reading::End => {
-                self.events.remove(stream.as_fd());
-                self.ranks[rank].streams[which] = None;
-            }
-            _ => {
-                if let Some(at) = stream.deadline() {
-                    self.next_release = Some(self.next_release.map_or(at, |earlier| earlier.min(at)));
-                }
-            }
-        }
-    }
-
-    fn release_incomplete_lines(&mut self, now: Instant) {
-        self.next_release = None;
-        for rank in &mut self.ranks {
-            for (stream, to) in rank.streams.iter_mut().zip(&mut self.destinations) {
-                let Some((stream, at)) = stream.as_mut().and_then(|stream| stream.deadline().map(|at| (stream, at)))
-                else {
-                    continue;
-                };
-                if at <= now {
-                    stream.release(to);
-                } else {
-                    self.next_release = Some(self.next_release.map_or(at, |earlier| earlier.min(at)));
-                }
-            }
+        if !self.destinations[which].is_full() {
+            self.streams.forward(&mut self.events, &mut self.buffer, (rank, which), &mut self.destinations);
         }
     }
 
@@ -337,7 +238,7 @@ impl Job {
         // Nobody tells when mpiexec comes to the terminal's foreground.
         let look_at_terminal =
             (!self.terminal.is_over() && !self.terminal.wants_lines()).then(|| Instant::now() + CHECK);
-        let nearest = [self.verdict.deadline(), look_at_terminal, self.next_release].into_iter().flatten().min();
+        let nearest = [self.verdict.deadline(), look_at_terminal, self.streams.deadline()].into_iter().flatten().min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
@@ -346,26 +247,11 @@ impl Job {
         // SAFETY: waits for one child; its status is not wanted.
         unsafe { libc::waitpid(self.guardian, std::ptr::null_mut(), libc::WNOHANG) };
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
-        for rank in 0..self.ranks.len() {
-            for which in 0..2 {
-                while let Some(stream) = &mut self.ranks[rank].streams[which] {
-                    let to = &mut self.destinations[which];
-                    if stream.forward(&mut self.buffer, to) != Reading::Some {
-                        stream.release(to);
-                        break;
-                    }
-                    if to.is_full() {
-                        to.drain(Duration::from_secs(5));
-                    }
-                }
-            }
-        }
-        self.destinations[0].drain(Duration::from_secs(5));
+        let signals = &self.signals;
+        let makes_room = |to: &mut [Destination; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
+        self.streams.finish(&mut self.buffer, &mut self.destinations, makes_room);
         let (sentence, code) = self.verdict.result();
-        if let Some(sentence) = sentence {
-            self.destinations[1].write(format!("{sentence}\n").as_bytes());
-        }
-        self.destinations[1].drain(Duration::from_secs(5));
+        last_words(&mut self.destinations, sentence, signals);
         code
     }
 }

@@ -4,12 +4,8 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use super::frames::{Frame, FrameReader};
-
-/// What a pipe takes for certain once it is writable (PIPE_BUF).
-const CERTAIN: usize = 4096;
+use super::output::{CERTAIN, is_writable};
 
 /// One end of the connection.
 pub(super) struct Link {
@@ -54,7 +50,7 @@ impl Link {
     /// Writes what can be written without waiting.
     pub(super) fn flush(&mut self) {
         let mut written = 0;
-        while written < self.queue.len() && self.writable(Duration::ZERO) {
+        while written < self.queue.len() && is_writable(self.output(), Duration::ZERO) {
             let piece = &self.queue[written..];
             match rustix::io::write(&self.output, &piece[..piece.len().min(CERTAIN)]) {
                 Ok(count) => written += count,
@@ -69,16 +65,13 @@ impl Link {
         self.queue.drain(..written);
     }
 
-    fn writable(&self, limit: Duration) -> bool {
-        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-        poll(&mut [PollFd::new(&self.output, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
-    }
-
-    /// Writes everything, waiting for the other end as long as it reads something every now and then.
-    pub(super) fn drain(&mut self, limit: Duration) {
-        while self.waits() && self.writable(limit) {
+    /// Writes everything, waiting for the other end as long as it reads something every now and then; false when it does
+    /// not.
+    pub(super) fn drain(&mut self, limit: Duration) -> bool {
+        while self.waits() && is_writable(self.output(), limit) {
             self.flush();
         }
+        !self.waits()
     }
 
     /// Reads once; false when the other end has closed the connection.

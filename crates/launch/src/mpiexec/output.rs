@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 
+use super::signals;
+
 /// How long an incomplete line waits for its end.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 /// A line longer than this comes out in pieces.
@@ -18,7 +20,13 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// A destination that holds more than this asks for no more.
 const LONGEST_QUEUE: usize = 1 << 20;
 /// What a pipe takes for certain once it is writable (PIPE_BUF).
-const CERTAIN: usize = 4096;
+pub(crate) const CERTAIN: usize = 4096;
+
+/// Whether a descriptor can be written to, now or within the limit.
+pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
+    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+    poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
+}
 
 /// What takes lines.
 pub(crate) trait Sink {
@@ -45,7 +53,7 @@ impl Destination {
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
         let mut written = 0;
-        while written < self.queue.len() && (self.is_file || self.writable(Duration::ZERO)) {
+        while written < self.queue.len() && (self.is_file || is_writable(self.descriptor, Duration::ZERO)) {
             let piece = &self.queue[written..];
             let piece = if self.is_file { piece } else { &piece[..piece.len().min(CERTAIN)] };
             match rustix::io::write(self.descriptor, piece) {
@@ -61,17 +69,20 @@ impl Destination {
         self.queue.drain(..written);
     }
 
-    fn writable(&self, limit: Duration) -> bool {
-        let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-        let mut wanted = [PollFd::new(&self.descriptor, PollFlags::OUT)];
-        poll(&mut wanted, Some(&limit)).is_ok_and(|ready| ready > 0)
-    }
-
-    /// Writes everything, waiting for the reader as long as it takes something every now and then.
-    pub(crate) fn drain(&mut self, limit: Duration) {
-        while !self.queue.is_empty() && self.writable(limit) {
+    /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has ended the wait.
+    pub(crate) fn drain(&mut self, signals: &OwnedFd) -> bool {
+        self.flush();
+        while !self.queue.is_empty() {
+            let mut sources = [PollFd::new(&self.descriptor, PollFlags::OUT), PollFd::new(signals, PollFlags::IN)];
+            let _ = poll(&mut sources, None);
+            match signals::next(signals) {
+                Some(libc::SIGTSTP) => signals::send(std::process::id() as i32, libc::SIGSTOP),
+                None | Some(libc::SIGCONT | libc::SIGUSR1 | libc::SIGUSR2) => {}
+                Some(_) => return false,
+            }
             self.flush();
         }
+        true
     }
 
     /// True when ranks must wait before they print more.
@@ -97,6 +108,15 @@ impl Sink for Destination {
             self.flush();
         }
     }
+}
+
+/// The end of all output: what still waits, and behind it the sentence about the job, if there is one.
+pub(crate) fn last_words(destinations: &mut [Destination; 2], sentence: Option<String>, signals: &OwnedFd) {
+    destinations[0].drain(signals);
+    if let Some(sentence) = sentence {
+        destinations[1].write(format!("{sentence}\n").as_bytes());
+    }
+    destinations[1].drain(signals);
 }
 
 /// What reading a rank's stream gave.

@@ -2,32 +2,30 @@
 //! everything on over its own input and output: what ranks print, what they ask the PMI server, how they end. It decides
 //! nothing. When its input ends, because `mpiexec` or the connection is gone, everything on this host is killed.
 
-use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use towpath_base::config;
 use towpath_base::sync::Ordering;
 
+use super::brief;
 use super::descendants;
 use super::events::{Event, Events};
 use super::frames::{Frame, FrameReader, JobText, PREAMBLE};
 use super::guardian::{self, COMMAND_SIZE};
 use super::job::ending;
 use super::link::Link;
-use super::options::{self, Command};
-use super::output::{Reading, Sink, Stream};
-use super::plan::{Part, Plan, Refusal, Surroundings};
+use super::plan::{Plan, Refusal};
+use super::relay::Feed;
+use super::requests::Requests;
 use super::signals::Set;
 use super::start::{ENDED, Report};
-use crate::hosts;
+use super::streams::{Outlet, Streams};
 use crate::segment::View;
 
 /// Bytes of a stream that may be under way to `mpiexec` before ranks must wait.
 const UNDER_WAY: usize = 1 << 20;
-/// Variables of `mpiexec`'s host that mean nothing on another.
-const BOUND_TO_A_HOST: &[&str] = &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM", "TMPDIR"];
+/// How long a connection that carries nothing is waited for at the end.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs this process as a proxy and returns its exit code.
 pub(super) fn main() -> i32 {
@@ -38,7 +36,10 @@ pub(super) fn main() -> i32 {
     let mut link = Link::new(input, output, FrameReader::new(false));
     link.send_bytes(PREAMBLE);
     let Some(job) = first_frame(&mut link) else {
-        eprintln!("mpiexec: --proxy is for mpiexec's own use.");
+        // A connection that has ended needs no words: mpiexec is gone.
+        if rustix::termios::isatty(rustix::stdio::stdin()) {
+            eprintln!("mpiexec: --proxy is for mpiexec's own use.");
+        }
         return 2;
     };
     match Proxy::start(link, &job, mask) {
@@ -48,7 +49,7 @@ pub(super) fn main() -> i32 {
         }
         Err((mut link, refusal)) => {
             link.send(&Frame::Refused { code: refusal.code, sentence: refusal.sentence.into_bytes() });
-            link.drain(Duration::from_secs(5));
+            link.drain(PATIENCE);
             refusal.code
         }
     }
@@ -65,91 +66,12 @@ fn first_frame(link: &mut Link) -> Option<Box<JobText>> {
     }
 }
 
-/// The variables of this host, those of `mpiexec` over them.
-fn united_environment(sent: &[Vec<u8>]) -> Vec<(OsString, OsString)> {
-    let bound = |name: &[u8]| BOUND_TO_A_HOST.iter().any(|start| name.starts_with(start.as_bytes()));
-    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let sent: Vec<(OsString, OsString)> =
-        sent.chunks_exact(2).filter(|pair| !bound(&pair[0])).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
-    let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
-    let own: Vec<_> = own.collect();
-    own.into_iter().chain(sent).collect()
-}
-
-/// Reads what a job is: the request, this host's part of it, and its surroundings.
-fn understand(job: &JobText) -> Result<(options::Request, Part, Surroundings), Refusal> {
-    if job.version != env!("CARGO_PKG_VERSION").as_bytes() {
-        return Err(Refusal::from(format!(
-            "Towpath {} is installed here, but mpiexec is of Towpath {}; install the same version everywhere.",
-            env!("CARGO_PKG_VERSION"),
-            String::from_utf8_lossy(&job.version)
-        )));
-    }
-    let folder = OsString::from_vec(job.folder.clone());
-    std::env::set_current_dir(&folder).map_err(|error| {
-        Refusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
-    })?;
-    let environment = united_environment(&job.environment);
-    let arguments = job.arguments.iter().map(|argument| OsString::from_vec(argument.clone()));
-    let lookup = |name: &OsString| environment.iter().find(|(other, _)| other == name).cloned();
-    let request = match options::parse_beside(arguments, &lookup) {
-        Ok(Command::Run(request)) => request,
-        _ => return Err(Refusal::from("The command line cannot be read.".to_owned())),
-    };
-    let node_of_rank = hosts::parse_mapping(&String::from_utf8_lossy(&job.mapping), request.size())
-        .filter(|nodes| nodes.contains(&job.host))
-        .ok_or_else(|| Refusal::from("The hosts of the ranks cannot be read.".to_owned()))?;
-    let part = Part { nonce: job.nonce, node_of_rank, own: job.host };
-    Ok((request, part, Surroundings { environment, inherit_input: false }))
-}
-
-struct Rank {
-    /// Its number in the job.
-    number: u32,
-    pmi: Option<OwnedFd>,
-    streams: [Option<Stream>; 2],
-}
-
-/// Input for rank 0.
-struct Feed {
-    pipe: Option<OwnedFd>,
-    queue: Vec<u8>,
-    ended: bool,
-}
-
-impl Feed {
-    /// Takes bytes, or the end, and returns how many bytes `mpiexec` may forget.
-    fn take(&mut self, bytes: &[u8]) -> usize {
-        self.ended |= bytes.is_empty();
-        self.queue.extend_from_slice(bytes);
-        self.write()
-    }
-
-    /// Writes what the pipe takes; what nobody reads is lost.
-    fn write(&mut self) -> usize {
-        let mut taken = 0;
-        while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < self.queue.len()) {
-            match rustix::io::write(pipe, &self.queue[taken..]) {
-                Ok(count) => taken += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => break,
-                Err(_) => self.pipe = None,
-            }
-        }
-        if self.pipe.is_none() {
-            taken = self.queue.len();
-        }
-        self.queue.drain(..taken);
-        if self.ended && self.queue.is_empty() {
-            self.pipe = None;
-        }
-        taken
-    }
-}
-
 struct Proxy {
     link: Link,
-    ranks: Vec<Rank>,
+    /// The ranks of this host by their numbers in the job, ascending.
+    numbers: Vec<u32>,
+    ranks: Vec<Requests>,
+    streams: Streams,
     view: View,
     /// `None`: the guardian has been told to end.
     commands: Option<OwnedFd>,
@@ -158,8 +80,6 @@ struct Proxy {
     events: Events,
     /// Bytes of each stream that `mpiexec` has not written yet.
     under_way: [usize; 2],
-    paused: [bool; 2],
-    next_release: Option<Instant>,
     link_watched: bool,
     feed_watched: bool,
     link_ended: bool,
@@ -167,65 +87,74 @@ struct Proxy {
     buffer: Vec<u8>,
 }
 
-impl Proxy {
-    fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, (Link, Refusal)> {
-        let prepared = Proxy::prepare(&link, job, mask);
-        match prepared {
-            Ok((plan, view, commands, events)) => {
-                link.send(&Frame::Ready { key: job.key.clone() });
-                Proxy::over(link, plan, view, commands, events)
-            }
-            Err(refusal) => Err((link, refusal)),
-        }
-    }
+/// The ranks of this host, in the guardian's hands, and what connects them with this process.
+struct Forked {
+    numbers: Vec<u32>,
+    ranks: Vec<Requests>,
+    streams: Streams,
+    view: View,
+    commands: OwnedFd,
+    reports: OwnedFd,
+    input: Option<OwnedFd>,
+}
 
-    /// Everything up to the fork of the guardian.
-    fn prepare(link: &Link, job: &JobText, mask: Set) -> Result<(Forked, View, OwnedFd, Events), Refusal> {
+impl Forked {
+    fn make(link: &Link, job: &JobText, mask: Set) -> Result<Forked, Refusal> {
         let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
-        let (request, part, around) = understand(job)?;
+        let (request, part, around) = brief::understand(job)?;
         let numbers = part.ranks();
         let plan = Plan::make(&request, part, &around, mask)?;
-        use std::os::fd::AsFd;
         let view = View::map(plan.segment.as_fd(), numbers.len()).map_err(|error| Refusal::from(error.to_string()))?;
-        let events = Events::new().map_err(|error| failed("The ranks cannot be watched", error))?;
         let (commands_of_guardian, commands) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| failed("The guardian cannot be reached", error.into()))?;
         let mut own = plan.own_descriptors();
         own.extend([commands.as_raw_fd(), link.input().as_raw_fd(), link.output().as_raw_fd()]);
-        let tags = request.tag_lines;
         guardian::fork_guardian(plan.starts, plan.common, commands_of_guardian, &own)
             .map_err(|error| failed("No process can be started", std::io::Error::from_raw_os_error(error)))?;
-        let ranks = numbers.iter().zip(plan.ends).map(|(&number, ends)| {
-            let tag = tags.then(|| format!("[{number}] "));
-            let stream = |pipe: Option<OwnedFd>| pipe.map(|pipe| Stream::new(pipe, tag.clone()));
-            Rank { number, pmi: Some(ends.pmi), streams: [stream(ends.output), stream(ends.errors)] }
-        });
-        let forked = Forked { ranks: ranks.collect(), reports: plan.reports, input: plan.input };
-        Ok((forked, view, commands, events))
+        let (mut ranks, mut pipes) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+        for (number, ends) in numbers.iter().zip(plan.ends) {
+            ranks.push(Requests::new(ends.pmi));
+            pipes.push(([ends.output, ends.errors], request.tag_lines.then(|| format!("[{number}] "))));
+        }
+        let streams = Streams::new(pipes.into_iter());
+        Ok(Forked { numbers, ranks, streams, view, commands, reports: plan.reports, input: plan.input })
     }
 
-    fn over(
-        link: Link,
-        forked: Forked,
-        view: View,
-        commands: OwnedFd,
-        mut events: Events,
-    ) -> Result<Proxy, (Link, Refusal)> {
-        let Forked { ranks, reports, input } = forked;
-        if let Err(error) = watch_all(&mut events, &link, &reports, &ranks) {
-            return Err((link, Refusal::from(format!("The ranks cannot be watched ({error})."))));
+    /// A set in which everything is watched.
+    fn watched(&self, link: &Link) -> std::io::Result<Events> {
+        let mut events = Events::new()?;
+        events.add(link.input(), Event::Link { host: 0 })?;
+        events.add(&self.reports, Event::Report)?;
+        for (rank, requests) in self.ranks.iter().enumerate() {
+            requests.socket().map_or(Ok(()), |socket| events.add(socket, Event::Pmi { rank }))?;
         }
+        self.streams.watch(&mut events)?;
+        Ok(events)
+    }
+}
+
+impl Proxy {
+    fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, (Link, Refusal)> {
+        let forked = match Forked::make(&link, job, mask) {
+            Ok(forked) => forked,
+            Err(refusal) => return Err((link, refusal)),
+        };
+        let events = match forked.watched(&link) {
+            Ok(events) => events,
+            Err(error) => return Err((link, Refusal::from(format!("The ranks cannot be watched ({error}).")))),
+        };
+        link.send(&Frame::Ready { key: job.key.clone() });
         Ok(Proxy {
             link,
-            ranks,
-            view,
-            commands: Some(commands),
-            reports,
-            feed: Feed { pipe: input, queue: Vec::new(), ended: false },
+            numbers: forked.numbers,
+            ranks: forked.ranks,
+            streams: forked.streams,
+            view: forked.view,
+            commands: Some(forked.commands),
+            reports: forked.reports,
+            feed: Feed::new(forked.input),
             events,
             under_way: [0; 2],
-            paused: [false; 2],
-            next_release: None,
             link_watched: false,
             feed_watched: false,
             link_ended: false,
@@ -239,19 +168,17 @@ impl Proxy {
         // More may have come with the first frame.
         self.obey_all(true);
         while !self.guardian_gone {
-            let (link, feed) = (self.link.waits() && !self.link_ended, !self.feed.queue.is_empty());
-            self.events.watch_for_room(self.link.output(), Event::LinkRoom { host: 0 }, link, &mut self.link_watched);
-            if let Some(pipe) = &self.feed.pipe {
-                self.events.watch_for_room(pipe, Event::InputPipe, feed, &mut self.feed_watched);
+            let waits = self.link.waits() && !self.link_ended;
+            self.events.watch_for_room(self.link.output(), Event::LinkRoom { host: 0 }, waits, &mut self.link_watched);
+            if let Some((pipe, waits)) = self.feed.pipe() {
+                self.events.watch_for_room(pipe, Event::InputPipe, waits, &mut self.feed_watched);
             }
-            let limit = self.next_release.map(|at| at.saturating_duration_since(Instant::now()));
+            let limit = self.streams.deadline().map(|at| at.saturating_duration_since(Instant::now()));
             self.events.wait(&mut ready, limit);
             for event in ready.drain(..) {
                 self.handle(event);
             }
-            if self.next_release.is_some_and(|at| at <= Instant::now()) {
-                self.release_incomplete_lines();
-            }
+            self.streams.release(&mut Outgoing { link: &mut self.link, under_way: &mut self.under_way });
         }
         self.finish();
     }
@@ -272,7 +199,7 @@ impl Proxy {
     }
 
     fn input_taken(&mut self, count: usize) {
-        if self.feed.pipe.is_none() {
+        if self.feed.pipe().is_none() {
             // The pipe is closed and out of the set; a new one never comes.
             self.feed_watched = false;
         }
@@ -292,7 +219,7 @@ impl Proxy {
 
     fn report(&mut self, report: Report) {
         let local = report.rank as usize;
-        let rank = self.ranks[local].number;
+        let rank = self.numbers[local];
         if report.kind == ENDED {
             self.read_pmi(local);
             let ending = ending(&self.view, local, report.value);
@@ -304,20 +231,14 @@ impl Proxy {
     }
 
     fn read_pmi(&mut self, local: usize) {
-        let Rank { number, pmi, .. } = &mut self.ranks[local];
-        let Some(socket) = pmi else { return };
-        loop {
-            match rustix::io::read(&*socket, &mut *self.buffer) {
-                Ok(count) if count > 0 => {
-                    self.link.send(&Frame::Request { rank: *number, bytes: self.buffer[..count].to_vec() });
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return,
-                _ => break,
-            }
-        }
-        if let Some(socket) = pmi.take() {
-            self.events.remove(socket);
+        let mut bytes = Vec::new();
+        let take = |line: &[u8]| {
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        };
+        self.ranks[local].read(&mut self.events, &mut self.buffer, take);
+        if !bytes.is_empty() {
+            self.link.send(&Frame::Request { rank: self.numbers[local], bytes });
         }
     }
 
@@ -350,7 +271,11 @@ impl Proxy {
                 self.command(signal);
                 self.command(libc::SIGCONT);
             }
-            Frame::Answer { rank, bytes } => self.answer(rank, &bytes),
+            Frame::Answer { rank, bytes } => {
+                if let Ok(local) = self.numbers.binary_search(&rank) {
+                    self.ranks[local].answer(&mut self.events, &bytes);
+                }
+            }
             Frame::Input(bytes) => {
                 let taken = self.feed.take(&bytes);
                 self.input_taken(taken);
@@ -368,144 +293,41 @@ impl Proxy {
         }
     }
 
-    /// Hands an answer to a rank. A rank that does not read its answers loses its connection.
-    fn answer(&mut self, rank: u32, bytes: &[u8]) {
-        let Ok(local) = self.ranks.binary_search_by_key(&rank, |rank| rank.number) else { return };
-        let Some(socket) = &self.ranks[local].pmi else { return };
-        let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
-        if rustix::net::send(socket, bytes, flags) != Ok(bytes.len()) {
-            self.events.remove(socket);
-            self.ranks[local].pmi = None;
-        }
-    }
-
     fn forward(&mut self, local: usize, which: usize) {
-        let Some(stream) = &mut self.ranks[local].streams[which] else { return };
-        let mut out = Outgoing { link: &mut self.link, which, sent: 0 };
-        let reading = stream.forward(&mut self.buffer, &mut out);
-        self.under_way[which] += out.sent;
-        if reading == Reading::End {
-            self.events.remove(stream.as_fd());
-            self.ranks[local].streams[which] = None;
-        } else if let Some(at) = stream.deadline() {
-            self.next_release = Some(self.next_release.map_or(at, |earlier| earlier.min(at)));
-        }
+        let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
+        self.streams.forward(&mut self.events, &mut self.buffer, (local, which), outgoing);
         if self.under_way[which] > UNDER_WAY && !self.link_ended {
-            self.pause(which, true);
-        }
-    }
-
-    /// Stops reading a stream of all ranks, or goes on.
-    fn pause(&mut self, which: usize, pause: bool) {
-        if std::mem::replace(&mut self.paused[which], pause) == pause {
-            return;
-        }
-        for (rank, streams) in self.ranks.iter().map(|rank| &rank.streams).enumerate() {
-            let Some(stream) = &streams[which] else { continue };
-            if pause {
-                self.events.remove(stream.as_fd());
-            } else {
-                let _ = self.events.add(stream.as_fd(), Event::Output { rank, which });
-            }
+            self.streams.pause(&mut self.events, which, true);
         }
     }
 
     fn taken(&mut self, which: usize, count: usize) {
         self.under_way[which] = self.under_way[which].saturating_sub(count);
         if self.under_way[which] < UNDER_WAY / 2 {
-            self.pause(which, false);
-        }
-    }
-
-    fn release_incomplete_lines(&mut self) {
-        self.next_release = None;
-        let now = Instant::now();
-        for rank in &mut self.ranks {
-            for (which, stream) in rank.streams.iter_mut().enumerate() {
-                let Some((stream, at)) = stream.as_mut().and_then(|stream| stream.deadline().map(|at| (stream, at)))
-                else {
-                    continue;
-                };
-                if at <= now {
-                    let mut out = Outgoing { link: &mut self.link, which, sent: 0 };
-                    stream.release(&mut out);
-                    self.under_way[which] += out.sent;
-                } else {
-                    self.next_release = Some(self.next_release.map_or(at, |earlier| earlier.min(at)));
-                }
-            }
+            self.streams.pause(&mut self.events, which, false);
         }
     }
 
     /// After the guardian: the rest of the output, and that this is all.
     fn finish(mut self) {
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
-        for rank in &mut self.ranks {
-            for (which, stream) in rank.streams.iter_mut().enumerate() {
-                while let Some(stream) = stream {
-                    let mut out = Outgoing { link: &mut self.link, which, sent: 0 };
-                    if stream.forward(&mut self.buffer, &mut out) != Reading::Some {
-                        stream.release(&mut out);
-                        break;
-                    }
-                    self.link.drain(Duration::from_secs(5));
-                }
-            }
-        }
+        let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
+        // What `mpiexec` holds back is bounded by what pipes hold, so it reads as fast as the connection carries.
+        self.streams.finish(&mut self.buffer, outgoing, |to| to.link.drain(PATIENCE));
         self.link.send(&Frame::Done);
-        self.link.drain(Duration::from_secs(5));
+        self.link.drain(PATIENCE);
     }
-}
-
-/// What the guardian's fork leaves to the proxy.
-struct Forked {
-    ranks: Vec<Rank>,
-    reports: OwnedFd,
-    input: Option<OwnedFd>,
-}
-
-fn watch_all(events: &mut Events, link: &Link, reports: &OwnedFd, ranks: &[Rank]) -> std::io::Result<()> {
-    events.add(link.input(), Event::Link { host: 0 })?;
-    events.add(reports, Event::Report)?;
-    for (rank, parts) in ranks.iter().enumerate() {
-        if let Some(pmi) = &parts.pmi {
-            events.add(pmi, Event::Pmi { rank })?;
-        }
-        for (which, stream) in parts.streams.iter().enumerate() {
-            if let Some(stream) = stream {
-                events.add(stream.as_fd(), Event::Output { rank, which })?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Output on its way to `mpiexec`.
 struct Outgoing<'a> {
     link: &'a mut Link,
-    which: usize,
-    sent: usize,
+    under_way: &'a mut [usize; 2],
 }
 
-impl Sink for Outgoing<'_> {
-    fn write(&mut self, bytes: &[u8]) {
-        self.sent += bytes.len();
-        self.link.send(&Frame::Output { which: self.which as u8, bytes: bytes.to_vec() });
-    }
-}
-
-/// What `mpiexec` tells a proxy about a job.
-pub(super) fn describe(arguments: &[OsString], nonce: u64, key: &[u8], mapping: &str, host: u32) -> JobText {
-    let bytes = |text: &OsString| text.as_bytes().to_vec();
-    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    JobText {
-        version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
-        key: key.to_vec(),
-        nonce,
-        host,
-        mapping: mapping.as_bytes().to_vec(),
-        folder: folder.into_os_string().into_vec(),
-        arguments: arguments.iter().map(bytes).collect(),
-        environment: config::whole_environment().flat_map(|(name, value)| [bytes(&name), bytes(&value)]).collect(),
+impl Outlet for Outgoing<'_> {
+    fn write(&mut self, which: usize, bytes: &[u8]) {
+        self.under_way[which] += bytes.len();
+        self.link.send(&Frame::Output { which: which as u8, bytes: bytes.to_vec() });
     }
 }

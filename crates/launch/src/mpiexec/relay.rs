@@ -1,6 +1,8 @@
-//! `mpiexec`'s own input on its way to rank 0 on another host: read as long as rank 0 takes it.
+//! `mpiexec`'s own input on its way to rank 0 on another host: [`Relay`] reads it as long as rank 0 takes it, [`Feed`] writes
+//! it there.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::termios::{isatty, tcgetpgrp};
@@ -82,5 +84,53 @@ impl Relay {
     /// Rank 0's host has passed bytes on.
     pub(super) fn taken(&mut self, count: usize) {
         self.under_way = self.under_way.saturating_sub(count);
+    }
+}
+
+/// The input at the host of rank 0.
+pub(super) struct Feed {
+    /// `None`: rank 0 reads no more, or is not on this host.
+    pipe: Option<OwnedFd>,
+    queue: Vec<u8>,
+    ended: bool,
+}
+
+impl Feed {
+    /// Writes to this pipe.
+    pub(super) fn new(pipe: Option<OwnedFd>) -> Feed {
+        Feed { pipe, queue: Vec::new(), ended: false }
+    }
+
+    /// The pipe, while it is open, and whether something waits for room in it.
+    pub(super) fn pipe(&self) -> Option<(&OwnedFd, bool)> {
+        self.pipe.as_ref().map(|pipe| (pipe, !self.queue.is_empty()))
+    }
+
+    /// Takes bytes, or the end, and returns how many bytes `mpiexec` may forget.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> usize {
+        self.ended |= bytes.is_empty();
+        self.queue.extend_from_slice(bytes);
+        self.write()
+    }
+
+    /// Writes what the pipe takes; what nobody reads is lost.
+    pub(super) fn write(&mut self) -> usize {
+        let mut taken = 0;
+        while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < self.queue.len()) {
+            match rustix::io::write(pipe, &self.queue[taken..]) {
+                Ok(count) => taken += count,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => break,
+                Err(_) => self.pipe = None,
+            }
+        }
+        if self.pipe.is_none() {
+            taken = self.queue.len();
+        }
+        self.queue.drain(..taken);
+        if self.ended && self.queue.is_empty() {
+            self.pipe = None;
+        }
+        taken
     }
 }

@@ -197,7 +197,9 @@ impl Verdict {
     pub(super) fn signalled(&mut self, signal: i32) -> Order {
         match signal {
             libc::SIGUSR1 | libc::SIGUSR2 | libc::SIGCONT => Order::Signal(signal),
-            _ if self.asked || self.is_closing() => self.close(),
+            // Killing has begun: asking again gives it no more time.
+            _ if self.is_closing() => Order::Close,
+            _ if self.asked => self.close(),
             _ => {
                 if self.is_running() {
                     self.failures.push(Failure::Asked { signal });
@@ -287,6 +289,9 @@ mod tests {
         assert_eq!(verdict.signalled(libc::SIGUSR1), Order::Signal(libc::SIGUSR1));
         assert_eq!(verdict.signalled(libc::SIGINT), Order::End(libc::SIGINT));
         assert_eq!(verdict.signalled(libc::SIGINT), Order::Close);
+        let give_up_at = verdict.deadline();
+        assert_eq!(verdict.signalled(libc::SIGINT), Order::Close);
+        assert_eq!(verdict.deadline(), give_up_at, "asking again gives no more time");
         assert_eq!(verdict.result().1, 128 + libc::SIGINT);
     }
 }

@@ -1,0 +1,71 @@
+//! What a proxy must know of its job: written by `mpiexec` from its own surroundings, read by the proxy in its own.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use towpath_base::config;
+
+use super::frames::JobText;
+use super::options::{self, Command, Request};
+use super::plan::{Part, Refusal, Surroundings};
+use crate::hosts;
+
+/// Variables of `mpiexec`'s host that mean nothing on another.
+const BOUND_TO_A_HOST: &[&str] = &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM", "TMPDIR"];
+
+/// What `mpiexec` tells a proxy about a job.
+pub(super) fn describe(arguments: &[OsString], nonce: u64, key: &[u8], mapping: &str, host: u32) -> JobText {
+    let bytes = |text: &OsString| text.as_bytes().to_vec();
+    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    JobText {
+        version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
+        key: key.to_vec(),
+        nonce,
+        host,
+        mapping: mapping.as_bytes().to_vec(),
+        folder: folder.into_os_string().into_vec(),
+        arguments: arguments.iter().map(bytes).collect(),
+        environment: config::whole_environment().flat_map(|(name, value)| [bytes(&name), bytes(&value)]).collect(),
+    }
+}
+
+/// The variables of this host, those of `mpiexec` over them.
+fn united_environment(sent: &[Vec<u8>]) -> Vec<(OsString, OsString)> {
+    let bound = |name: &[u8]| BOUND_TO_A_HOST.iter().any(|start| name.starts_with(start.as_bytes()));
+    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+    let sent: Vec<(OsString, OsString)> =
+        sent.chunks_exact(2).filter(|pair| !bound(&pair[0])).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
+    let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
+    let own: Vec<_> = own.collect();
+    own.into_iter().chain(sent).collect()
+}
+
+/// Reads what a job is: the request, this host's part of it, and its surroundings.
+///
+/// # Errors
+/// Exit code and sentence.
+pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings), Refusal> {
+    if job.version != env!("CARGO_PKG_VERSION").as_bytes() {
+        return Err(Refusal::from(format!(
+            "Towpath {} is installed here, but mpiexec is of Towpath {}; install the same version everywhere.",
+            env!("CARGO_PKG_VERSION"),
+            String::from_utf8_lossy(&job.version)
+        )));
+    }
+    let folder = OsString::from_vec(job.folder.clone());
+    std::env::set_current_dir(&folder).map_err(|error| {
+        Refusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
+    })?;
+    let environment = united_environment(&job.environment);
+    let arguments = job.arguments.iter().map(|argument| OsString::from_vec(argument.clone()));
+    let lookup = |name: &OsString| environment.iter().find(|(other, _)| other == name).cloned();
+    let request = match options::parse_beside(arguments, &lookup) {
+        Ok(Command::Run(request)) => request,
+        _ => return Err(Refusal::from("The command line cannot be read.".to_owned())),
+    };
+    let node_of_rank = hosts::parse_mapping(&String::from_utf8_lossy(&job.mapping), request.size())
+        .filter(|nodes| nodes.contains(&job.host))
+        .ok_or_else(|| Refusal::from("The hosts of the ranks cannot be read.".to_owned()))?;
+    let part = Part { nonce: job.nonce, node_of_rank, own: job.host };
+    Ok((request, part, Surroundings { environment, inherit_input: false }))
+}
