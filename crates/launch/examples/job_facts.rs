@@ -39,9 +39,9 @@ fn run(words: &[String]) -> Result<(), Error> {
         Some("leave") => return Ok(()),
         Some("abort") => {
             let code = words.get(1).and_then(|code| code.parse().ok()).unwrap_or(1);
-            launcher.abort(code, &format!("Rank {rank} says: it's over."))?;
             page.set_state(RankState::Aborted);
-            std::thread::sleep(std::time::Duration::from_secs(60));
+            launcher.abort(code, &format!("Rank {rank} says: it's over."))?;
+            std::process::exit(code);
         }
         _ => {}
     }

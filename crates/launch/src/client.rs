@@ -276,9 +276,10 @@ pub fn seen() -> Result<Seen, Error> {
     })
 }
 
-/// How long a launcher that has never answered is waited for.
-fn patience() -> std::time::Duration {
-    std::time::Duration::from_secs(towpath_base::config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60))
+/// How long a launcher, or a host, that has never answered is waited for: no longer than a year.
+pub(crate) fn patience() -> std::time::Duration {
+    let seconds = towpath_base::config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60);
+    std::time::Duration::from_secs(seconds.min(365 * 24 * 3600))
 }
 
 /// A close-on-exec duplicate of the segment's descriptor.

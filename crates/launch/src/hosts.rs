@@ -15,26 +15,21 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     let list = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;
     let compact: String = list.chars().filter(|sign| !sign.is_whitespace()).collect();
     let triples = blocks(&compact, size)?;
-    if size > 0 && !triples.iter().any(|&(_, hosts, ranks)| hosts > 0 && ranks > 0) {
+    if size > 0 && triples.is_empty() {
         return None;
     }
-    let mut places = Vec::with_capacity(size);
-    while places.len() < size {
-        for &(first, hosts, ranks) in &triples {
-            for host in 0..hosts.min(size) {
-                let room = (size - places.len()).min(ranks);
-                places.extend(std::iter::repeat_n(first.checked_add(host)?, room));
-            }
-        }
-    }
-    Some(number_by_appearance(&places))
+    let of_triple = |&(first, hosts, ranks): &Triple| {
+        (0..hosts).flat_map(move |host| std::iter::repeat_n(first.checked_add(host), ranks))
+    };
+    let places: Option<Vec<usize>> = triples.iter().cycle().flat_map(of_triple).take(size).collect();
+    Some(number_by_appearance(&places?))
 }
 
 /// A run of ranks: first host, hosts, ranks per host.
 type Triple = (usize, usize, usize);
 
 /// Reads blocks, separated by commas: triples, single hosts of one rank, and bracketed lists of both with a number of
-/// repetitions, of which no more count than there are ranks.
+/// repetitions. Blocks without ranks are left out; of the others no more count than there are ranks.
 fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
     let mut triples = Vec::new();
     while !rest.is_empty() {
@@ -42,7 +37,12 @@ fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
             let (list, behind) = behind.split_once("]x")?;
             let (times, behind) = behind.split_at(behind.find(',').unwrap_or(behind.len()));
             let (repeated, times) = (simple_blocks(list)?, times.parse::<usize>().ok()?);
-            (0..times.min(size)).for_each(|_| triples.extend_from_slice(&repeated));
+            for _ in 0..times {
+                if repeated.is_empty() || triples.len() >= size {
+                    break;
+                }
+                triples.extend_from_slice(&repeated);
+            }
             rest = behind;
         } else {
             let end = rest.find(",[").unwrap_or(rest.len());
@@ -65,11 +65,12 @@ fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
             None => rest.split_at(rest.find(',').unwrap_or(rest.len())),
         };
         let numbers: Vec<usize> = text.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
-        triples.push(match (numbers.as_slice(), rest.starts_with('(')) {
-            (&[first, hosts, ranks], true) => (first, hosts, ranks),
-            (&[host], false) => (host, 1, 1),
+        match (numbers.as_slice(), rest.starts_with('(')) {
+            (&[first, hosts, ranks], true) if hosts > 0 && ranks > 0 => triples.push((first, hosts, ranks)),
+            (&[_, _, _], true) => {}
+            (&[host], false) => triples.push((host, 1, 1)),
             _ => return None,
-        });
+        }
         if behind.is_empty() {
             return Some(triples);
         }

@@ -14,6 +14,7 @@ mod events;
 mod fleet;
 mod frames;
 mod guardian;
+mod host_choice;
 mod host_list;
 mod input;
 mod job;
@@ -66,7 +67,7 @@ fn show(text: &str) -> i32 {
 }
 
 fn run(request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Refusal> {
-    let hosts = fleet::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
+    let hosts = host_choice::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
     let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();

@@ -121,6 +121,8 @@ fn scripts_without_a_first_line_and_programs_of_this_folder_run() {
 
 #[test]
 fn the_time_limit_ends_the_job() {
+    let endless = shell(1, &["--timeout", "18446744073709551615"], "echo done");
+    assert_eq!((endless.code, endless.output.as_str()), (0, "done\n"), "{endless:?}");
     let run = shell(2, &["--timeout", "1"], "sleep 60");
     assert_eq!(run.code, 124);
     assert!(run.errors.contains("within 1 s"), "{run:?}");
@@ -216,4 +218,24 @@ fn waiting_for_a_slow_reader_costs_nothing() {
         assert_eq!((bytes.len(), common::wait(&mut child)), (18_000_002, 0));
         assert!(used < 20, "{used} ticks of 10 ms in half a second");
     }
+}
+
+#[test]
+fn nothing_is_lost_to_a_reader_that_comes_late_unless_a_person_ends_the_wait() {
+    let start = |hosts: &[&str]| {
+        let words = ["-n", "1", "sh", "-c", "head -c 900000 /dev/zero"];
+        common::mpiexec(&[hosts, &words].concat()).spawn().unwrap()
+    };
+    let over_hosts = ["--hosts", "a", "--launcher", "env X={host}"];
+    let mut children = [&[][..], &over_hosts].map(start);
+    let mut interrupted = start(&[]);
+    // Longer than anything else at the end of a job is waited for.
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    for child in &mut children {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut child.stdout.take().unwrap(), &mut bytes).unwrap();
+        assert_eq!((bytes.len(), common::wait(child)), (900_000, 0));
+    }
+    std::process::Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status().unwrap();
+    assert_eq!(common::wait(&mut interrupted), 0, "the job has ended well; only its output is cut off");
 }

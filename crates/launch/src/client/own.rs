@@ -17,6 +17,9 @@ use crate::ticket::{self, Ticket};
 /// Who the launcher is.
 pub(super) const NAME: &str = "Towpath's mpiexec";
 
+/// How long the end of a job that a rank has asked for is waited for.
+const LONGEST_END: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Key under which `mpiexec` keeps the secret of the job.
 pub(crate) const KEY: &str = "towpath-key";
 
@@ -132,7 +135,13 @@ impl Launcher for OwnLauncher {
     }
 
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
-        self.connection.abort(code, Some(sentence))
+        self.connection.abort(code, Some(sentence))?;
+        if self.job.hosts() > 1 {
+            // mpiexec ends this process soon. Until then its connections stay open: ranks of other hosts that notice their
+            // end complain about it, and their complaint might reach mpiexec before the cause does.
+            std::thread::sleep(LONGEST_END);
+        }
+        Ok(())
     }
 
     fn finalize(&mut self) -> Result<(), Error> {

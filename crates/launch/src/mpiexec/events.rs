@@ -64,6 +64,9 @@ impl Event {
     }
 }
 
+/// Longest wait that every system takes.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
 /// The set.
 pub(super) struct Events {
     epoll: std::os::fd::OwnedFd,
@@ -153,7 +156,7 @@ impl Events {
 
     /// Waits until something happens, at most for `limit`, and lists what did.
     pub(super) fn wait(&mut self, ready: &mut Vec<Event>, limit: Option<Duration>) {
-        let limit = limit.map(|limit| Timespec {
+        let limit = limit.map(|limit| limit.min(LONGEST)).map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,
             // One more microsecond, so that the deadline has passed on return.
             tv_nsec: i64::from((limit.subsec_nanos() + 1000).min(999_999_999)),

@@ -10,83 +10,26 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use towpath_base::config;
-
 use super::descendants;
 use super::events::{Event, Events};
 use super::frames::{Frame, FrameReader};
-use super::host_list::{self, Host};
+use super::host_choice::Hosts;
+use super::host_list;
 use super::link::Link;
 use super::options::Request;
 use super::output::{Destination, Sink, last_words};
 use super::plan::Refusal;
-use super::reach::Way;
 use super::relay::Relay;
 use super::report::Failure;
 use super::server::{self, Server};
 use super::signals::{self, Set};
-use super::start::STARTED;
+use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, STARTED};
 use super::verdict::{Ending, Order, Verdict};
 use super::{brief, timeout_of_environment};
+use crate::client::patience;
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
 use crate::segment;
-
-/// The hosts of a job that does not run on this host alone, and the way to them.
-pub(super) struct Hosts {
-    hosts: Vec<Host>,
-    way: Way,
-}
-
-impl Hosts {
-    /// The hosts that the command line, or Slurm, names; `None`: this host alone.
-    ///
-    /// # Errors
-    /// A sentence.
-    pub(super) fn of(request: &Request) -> Result<Option<Hosts>, String> {
-        if request.launcher.as_deref() == Some("fork") {
-            return Ok(None);
-        }
-        let allocation = Allocation::of_environment();
-        let way = Way::choose(request.launcher.as_deref(), allocation.is_some())?;
-        let hosts = match (&request.hosts, allocation) {
-            (Some(source), _) => source.read()?,
-            (None, Some(allocation)) => allocation.hosts()?,
-            (None, None) => return Ok(None),
-        };
-        let here = hosts.iter().all(|host| host_list::is_this_host(&host.name));
-        let chosen = request.launcher.is_some() && request.hosts.is_some();
-        let alone = here || (request.hosts.is_none() && hosts.len() == 1);
-        Ok((chosen || !alone).then_some(Hosts { hosts, way }))
-    }
-}
-
-/// What Slurm has allocated to the shell that `mpiexec` runs in.
-struct Allocation {
-    nodes: String,
-    tasks: Option<String>,
-}
-
-impl Allocation {
-    /// `None` outside an allocation, and inside a step of several tasks, each of which runs `mpiexec`.
-    fn of_environment() -> Option<Allocation> {
-        let number = |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
-        config::environment("SLURM_JOB_ID")?;
-        if number("SLURM_STEP_NUM_TASKS").is_some_and(|tasks| tasks > 1) || config::environment("PMI_FD").is_some() {
-            return None;
-        }
-        let nodes = config::environment("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty())?;
-        Some(Allocation { nodes, tasks: config::environment("SLURM_TASKS_PER_NODE") })
-    }
-
-    fn hosts(&self) -> Result<Vec<Host>, String> {
-        let names = host_list::expand_slurm(&self.nodes)?;
-        let tasks = self.tasks.as_deref().and_then(host_list::expand_tasks);
-        let tasks = tasks.filter(|tasks| tasks.len() == names.len());
-        let slots = |at: usize| tasks.as_ref().map(|tasks| tasks[at]);
-        Ok(names.into_iter().enumerate().map(|(at, name)| Host { name, slots: slots(at) }).collect())
-    }
-}
 
 /// One host with its proxy.
 struct Station {
@@ -115,7 +58,6 @@ pub(super) struct Fleet {
     spared: Vec<i32>,
     /// Until when all proxies must have answered.
     ready_by: Option<Instant>,
-    patience: Duration,
     given_up: bool,
     buffer: Vec<u8>,
 }
@@ -151,7 +93,6 @@ impl Fleet {
             station.link.send(&Frame::Job(Box::new(job)));
             stations.push(station);
         }
-        let patience = Duration::from_secs(config::number("TOWPATH_LAUNCHER_SECONDS").unwrap_or(60));
         Ok(Fleet {
             stations,
             server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
@@ -163,8 +104,7 @@ impl Fleet {
             signals,
             events,
             spared,
-            ready_by: Some(Instant::now() + patience),
-            patience,
+            ready_by: Some(Instant::now() + patience()),
             given_up: false,
             buffer: vec![0; 64 * 1024],
         })
@@ -261,7 +201,7 @@ impl Fleet {
         }
         if self.ready_by.is_some_and(|at| at <= Instant::now()) {
             self.ready_by = None;
-            let reason = format!("nobody answered for {} s (TOWPATH_LAUNCHER_SECONDS)", self.patience.as_secs());
+            let reason = format!("nobody answered for {} s (TOWPATH_LAUNCHER_SECONDS)", patience().as_secs());
             for host in 0..self.stations.len() {
                 if !self.stations[host].ready {
                     self.lose(host, &reason);
@@ -321,13 +261,14 @@ impl Fleet {
             Frame::Refused { code, sentence } => {
                 let name = &self.stations[host].name;
                 let sentence = format!("host {name}: {}", String::from_utf8_lossy(&sentence));
-                self.verdict.fail(Failure::Start { code, sentence });
+                self.verdict.fail(Failure::Start { code: code.max(1), sentence });
                 self.leave(host);
             }
             _ if !self.stations[host].ready => self.lose(host, "it spoke before it knew the job"),
             Frame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
                 STARTED => self.verdict.started(rank as usize, pid),
-                _ => self.verdict.not_started(rank as usize, kind, value),
+                CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => self.verdict.not_started(rank as usize, kind, value),
+                _ => self.lose(host, "it said what no proxy says"),
             },
             Frame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
                 let ending = Ending { status, state, last_call, in_call };

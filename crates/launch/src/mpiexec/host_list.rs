@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 /// Most hosts of a job; only a mistake has more.
 const MOST_HOSTS: usize = 1 << 16;
 
+/// Most digits of a number in a host's name, and most numbers in one name: Slurm itself takes fewer.
+const MOST_DIGITS: usize = 18;
+const MOST_RANGES: usize = 8;
+
 /// Where the command line says that the hosts stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -90,13 +94,17 @@ fn united(hosts: Vec<Host>) -> Vec<Host> {
 /// True for the names of this host.
 pub(crate) fn is_this_host(name: &str) -> bool {
     let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    match name.parse::<std::net::IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => name == "localhost" || names_agree(name, &own),
+    }
+}
+
+/// Whether two names can be those of one host: one of them may lack its domain.
+fn names_agree(one: &str, other: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let is_address = name.parse::<std::net::IpAddr>().is_ok();
-    name == "localhost"
-        || name == "::1"
-        || (is_address && name.starts_with("127."))
-        || name.eq_ignore_ascii_case(&own)
-        || (!is_address && short(name) == short(&own))
+    let one_is_short = !(one.contains('.') && other.contains('.'));
+    one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
 }
 
 /// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has slots (`per_host`, where
@@ -148,10 +156,13 @@ fn expand_part(part: &str, names: &mut Vec<String>) -> Option<()> {
         names.push(part.to_owned());
         return Some(());
     };
+    if part.matches('[').count() > MOST_RANGES {
+        return None;
+    }
     let (inside, after) = rest.split_once(']')?;
     for range in inside.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let digits = first.len();
+        let digits = Some(first.len()).filter(|&digits| digits <= MOST_DIGITS)?;
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
         if last < first || last - first + names.len() >= MOST_HOSTS {
             return None;
@@ -171,7 +182,7 @@ pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
             Some((count, times)) => (count, times.strip_suffix(')')?.parse().ok()?),
             None => (part, 1),
         };
-        let count: usize = count.parse().ok()?;
+        let count: usize = count.parse().ok().filter(|&count| count > 0)?;
         if times > MOST_HOSTS - tasks.len().min(MOST_HOSTS) {
             return None;
         }
@@ -217,6 +228,8 @@ mod tests {
         for name in ["node17", "10.1.2.3", "127.evil.example"] {
             assert!(!is_this_host(name), "{name}");
         }
+        assert!(names_agree("n1", "N1.a.example") && names_agree("n1.a.example", "n1.A.example"));
+        assert!(!names_agree("n1.a.example", "n1.b.example") && !names_agree("n1", "n2.a.example"));
     }
 
     #[test]
@@ -235,7 +248,10 @@ mod tests {
         assert_eq!(names("r[1-2]n[08-10]x"), "r1n08x r1n09x r1n10x r2n08x r2n09x r2n10x");
         assert!(expand_slurm("n[1-").is_err() && expand_slurm("n[0-99999999]").is_err());
         assert_eq!(expand_tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
-        assert_eq!(expand_tasks("2(x"), None);
+        assert!(
+            expand_slurm(&format!("n[{}1]", "0".repeat(70_000))).is_err() && expand_slurm(&"[0]".repeat(9)).is_err()
+        );
+        assert_eq!((expand_tasks("2(x"), expand_tasks("0(x2)")), (None, None));
     }
 
     proptest! {

@@ -88,7 +88,8 @@ impl Verdict {
             failures: Vec::new(),
             late_code: 0,
             left_without_init: None,
-            timeout: timeout.map(|limit| (Instant::now() + limit, limit)),
+            // A limit beyond all times is none.
+            timeout: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
             next_check: Instant::now() + CHECK,
             asked: false,
         }

@@ -176,6 +176,11 @@ impl Connection {
     /// An exchange whose `rc` must be 0 (or absent).
     fn ask(&mut self, request: &Message, answer: &str) -> Result<Message, Error> {
         let reply = self.exchange(request, answer)?;
+        self.accepted(request, reply)
+    }
+
+    /// An answer whose `rc` is 0 (or absent); else the server's refusal.
+    fn accepted(&self, request: &Message, reply: Message) -> Result<Message, Error> {
         match reply.number::<i32>("rc") {
             None | Some(0) => Ok(reply),
             Some(_) => Err(Error::Refused {
@@ -239,7 +244,8 @@ impl Store for Connection {
                 serve();
             }
             if from_server {
-                return self.answer(answer).map(|_| ());
+                let reply = self.answer(answer)?;
+                return self.accepted(&request, reply).map(|_| ());
             }
         }
     }

@@ -1,0 +1,66 @@
+//! Whether a job runs on this host alone or over several, and which: what the command line says, else what Slurm has
+//! allocated.
+#![forbid(unsafe_code)]
+
+use towpath_base::config;
+
+use super::host_list::{self, Host};
+use super::options::Request;
+use super::reach::Way;
+
+/// The hosts of a job that does not run on this host alone, and the way to them.
+pub(super) struct Hosts {
+    /// All of them, in order, also those that get no ranks.
+    pub(super) hosts: Vec<Host>,
+    pub(super) way: Way,
+}
+
+impl Hosts {
+    /// The hosts that the command line, or Slurm, names; `None`: this host alone.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub(super) fn of(request: &Request) -> Result<Option<Hosts>, String> {
+        if request.launcher.as_deref() == Some("fork") {
+            return Ok(None);
+        }
+        let allocation = Allocation::of_environment();
+        let way = Way::choose(request.launcher.as_deref(), allocation.is_some())?;
+        let hosts = match (&request.hosts, allocation) {
+            (Some(source), _) => source.read()?,
+            (None, Some(allocation)) => allocation.hosts()?,
+            (None, None) => return Ok(None),
+        };
+        let here = hosts.iter().all(|host| host_list::is_this_host(&host.name));
+        let chosen = request.launcher.is_some() && request.hosts.is_some();
+        let alone = here || (request.hosts.is_none() && hosts.len() == 1);
+        Ok((chosen || !alone).then_some(Hosts { hosts, way }))
+    }
+}
+
+/// What Slurm has allocated to the shell that `mpiexec` runs in.
+struct Allocation {
+    nodes: String,
+    tasks: Option<String>,
+}
+
+impl Allocation {
+    /// `None` outside an allocation, and inside a step of several tasks, each of which runs `mpiexec`.
+    fn of_environment() -> Option<Allocation> {
+        let number = |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
+        config::environment("SLURM_JOB_ID")?;
+        if number("SLURM_STEP_NUM_TASKS").is_some_and(|tasks| tasks > 1) || config::environment("PMI_FD").is_some() {
+            return None;
+        }
+        let nodes = config::environment("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty())?;
+        Some(Allocation { nodes, tasks: config::environment("SLURM_TASKS_PER_NODE") })
+    }
+
+    fn hosts(&self) -> Result<Vec<Host>, String> {
+        let names = host_list::expand_slurm(&self.nodes)?;
+        let tasks = self.tasks.as_deref().and_then(host_list::expand_tasks);
+        let tasks = tasks.filter(|tasks| tasks.len() == names.len());
+        let slots = |at: usize| tasks.as_ref().map(|tasks| tasks[at]);
+        Ok(names.into_iter().enumerate().map(|(at, name)| Host { name, slots: slots(at) }).collect())
+    }
+}
