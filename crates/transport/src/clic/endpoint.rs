@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::credit::Credits;
-use super::frame::{Header, Kind, Pair};
+use super::frame::{HEADER_BYTES, Header, Kind, Pair};
 use super::multicast::{Group, Member, Root};
 use super::outlet::{Body, Outlet};
 use super::peer::{Card, Concern, Own, Peer, SendError};
@@ -138,9 +138,32 @@ impl Endpoint {
         self.settle(now, rank, outlet);
     }
 
+    /// This process leaves: says so to all peers that it has to do with. Nothing may be sent afterwards; when
+    /// [`Endpoint::is_busy`] is false nobody needs it any more.
+    pub fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {
+        for rank in 0..self.peers.len() as u32 {
+            self.with(rank, |peer, _| peer.leave(now, outlet));
+        }
+    }
+
     /// A frame came over a rail.
     pub fn arrived(&mut self, now: Time, rail: u8, frame: &[u8], outlet: &mut impl Outlet) {
-        let taken = Header::decode(&self.own.key, frame).and_then(|(header, body)| {
+        match frame.split_first_chunk() {
+            Some((header, rest)) => self.arrived_apart(now, rail, header, rest, outlet),
+            None => self.refusals.count(Refusal::Short),
+        }
+    }
+
+    /// As [`Endpoint::arrived`], for a frame whose header and body do not lie in a row.
+    pub fn arrived_apart(
+        &mut self,
+        now: Time,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        rest: &[u8],
+        outlet: &mut impl Outlet,
+    ) {
+        let taken = Header::decode_apart(&self.own.key, header, rest).and_then(|(header, body)| {
             let everybody = header.kind == Kind::Broadcast && header.endpoint == EVERYBODY;
             if header.endpoint != self.own.endpoint && !everybody {
                 return Err(Refusal::Endpoint);

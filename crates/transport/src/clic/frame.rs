@@ -1,6 +1,6 @@
 //! What stands on the wire: a header of 32 bytes, little endian, behind the Ethernet header or in a UDP datagram, and a body.
 //!
-//! Two sorts of frames. *Ordered* ones ([`Kind::is_ordered`]: parts of messages, releases, completions of broadcasts) have a
+//! Two sorts of frames. *Ordered* ones ([`Kind::is_ordered`]: parts of messages, releases, completions, goodbyes) have a
 //! number each in the stream from one process to another, are kept until acknowledged and delivered in order. All others stand
 //! for themselves: each may be lost, come twice or late, and whoever wants an answer asks again.
 //!
@@ -52,12 +52,14 @@ pub enum Kind {
     /// Asks the root of a broadcast for what is missing. Words: group, message. Body: [`Pair`] first index, and a bitmap of
     /// 32 indices from there (all ones: everything from there to the end).
     Repair = 11,
+    /// The sender leaves; it sends nothing new after this. Words: stamp, 0. Body: [`Pair`] 0, 0.
+    Goodbye = 12,
 }
 
 impl Kind {
     fn of(number: u8) -> Option<Kind> {
         use Kind::*;
-        [Eager, Release, Complete, Ask, Data, Acknowledge, Greeting, Probe, Echo, Broadcast, Repair]
+        [Eager, Release, Complete, Ask, Data, Acknowledge, Greeting, Probe, Echo, Broadcast, Repair, Goodbye]
             .into_iter()
             .find(|kind| *kind as u8 == number)
     }
@@ -66,7 +68,7 @@ impl Kind {
     pub fn body_bytes(self) -> Option<usize> {
         match self {
             Kind::Eager | Kind::Data | Kind::Broadcast => None,
-            Kind::Release | Kind::Complete | Kind::Repair | Kind::Acknowledge => Some(8),
+            Kind::Release | Kind::Complete | Kind::Repair | Kind::Acknowledge | Kind::Goodbye => Some(8),
             Kind::Ask => Some(ASK_BYTES),
             Kind::Greeting | Kind::Probe | Kind::Echo => Some(0),
         }
@@ -74,7 +76,7 @@ impl Kind {
 
     /// True for frames with a number in the ordered stream.
     pub fn is_ordered(self) -> bool {
-        matches!(self, Kind::Eager | Kind::Release | Kind::Complete)
+        matches!(self, Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye)
     }
 }
 
@@ -139,6 +141,16 @@ impl Header {
     #[inline]
     pub fn decode<'a>(key: &JobKey, frame: &'a [u8]) -> Result<(Header, &'a [u8]), Refusal> {
         let (bytes, rest) = frame.split_first_chunk::<HEADER_BYTES>().ok_or(Refusal::Short)?;
+        Header::decode_apart(key, bytes, rest)
+    }
+
+    /// As [`Header::decode`], where header and body do not lie in a row.
+    #[inline]
+    pub fn decode_apart<'a>(
+        key: &JobKey,
+        bytes: &[u8; HEADER_BYTES],
+        rest: &'a [u8],
+    ) -> Result<(Header, &'a [u8]), Refusal> {
         if bytes[16] >> 4 != VERSION {
             return Err(Refusal::Version);
         }
@@ -329,7 +341,7 @@ mod tests {
     #[test]
     fn every_kind_is_found_by_its_number() {
         let kinds: Vec<Kind> = (0..16).filter_map(Kind::of).collect();
-        assert_eq!(kinds.len(), 11);
+        assert_eq!(kinds.len(), 12);
         assert!(kinds.iter().all(|kind| Kind::of(*kind as u8) == Some(*kind)));
         assert!(kinds.iter().all(|kind| kind.body_bytes().is_none_or(|bytes| bytes <= ASK_BYTES)));
     }

@@ -26,6 +26,10 @@ pub const BLOCKS: usize = 64;
 /// Longest block in bytes.
 pub const BLOCK_BYTES: u64 = 64 << 10;
 
+/// No block of a pull begins so many bytes behind one that is not complete. Whoever asks up to some offset will never
+/// ask again for what lies farther before it; both ends need not keep more of bytes that are made or taken in order.
+pub const SPAN: u64 = 4 << 20;
+
 #[derive(Debug)]
 struct Pull {
     token: u64,
@@ -142,7 +146,11 @@ impl Pulls {
     pub fn open(&mut self, now: Time, rails: &mut Rails, credits: &mut Credits) {
         while let Some(&index) = self.queue.front() {
             let Some(place) = self.free_block() else { break };
+            let lowest = self.lowest_of(index);
             let Some(pull) = &mut self.pulls[index] else { break };
+            if lowest.is_some_and(|lowest| pull.opened + BLOCK_BYTES > lowest + SPAN) {
+                break;
+            }
             credits.pulls(&mut self.share, true);
             let left = (pull.wanted - pull.opened).min(BLOCK_BYTES);
             let rail = rails.for_block(left, now);
@@ -184,6 +192,12 @@ impl Pulls {
         if self.queue.is_empty() {
             credits.pulls(&mut self.share, false);
         }
+    }
+
+    /// Where the first block of a pull begins that is not complete.
+    fn lowest_of(&self, pull: usize) -> Option<u64> {
+        let blocks = self.blocks.iter().filter_map(|slot| slot.block.as_ref());
+        blocks.filter(|block| block.pull == pull).map(|block| block.offset).min()
     }
 
     /// The next request to send over a rail that is not in the bitmap `blocked`.

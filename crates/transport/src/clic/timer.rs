@@ -23,6 +23,10 @@ pub const ASLEEP_FLOOR: Time = 5 * MILLISECOND;
 pub const CEILING: Time = 100 * MILLISECOND;
 /// Longest time that an acknowledgement waits for company.
 pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
+/// How long a process that leaves waits for a peer that has said goodbye too, but has not acknowledged: it may be gone.
+pub const LINGER: Time = 50 * MILLISECOND;
+/// The same for a peer that has not said goodbye.
+pub const PATIENCE: Time = 2 * SECOND;
 /// Frames towards a sleeper go out together: so many,
 pub const GATHERED: usize = 8;
 /// or those of so long a time.

@@ -197,6 +197,22 @@ fn many_senders_share_the_credit_of_one() {
 }
 
 #[test]
+fn leaving_takes_no_time_on_a_calm_wire_and_ends_on_any() {
+    let mut calm = World::new(shape(4, 1, calm(), 12));
+    (0..2000).for_each(|_| assert!(calm.step(true)));
+    calm.finish();
+    assert!(calm.leave() < MILLISECOND);
+    for seed in 0..200 {
+        let mut world = World::new(shape(4, 2, wild(), seed));
+        (0..200).for_each(|_| assert!(world.step(true)));
+        world.finish();
+        world.leave();
+        let lost = (0..16).map(|pair| world.losses(pair / 4, pair % 4)).sum::<usize>();
+        assert_eq!(lost, 0, "nobody who leaves is lost");
+    }
+}
+
+#[test]
 fn a_restarted_process_begins_anew() {
     for seed in 0..20 {
         let temper = Temper { replay: 100, ..rough() };

@@ -521,7 +521,30 @@ impl World {
             assert!(self.step(true));
         }
         self.finish();
+        self.leave();
         self.model.done
+    }
+
+    /// Everybody leaves, in any order, and is gone as soon as nobody is said to need it. Says how long that took once
+    /// the last wanted to.
+    pub(crate) fn leave(&mut self) -> Time {
+        for rank in (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank)).collect::<Vec<_>>() {
+            self.call(rank, |endpoint, now, driver| endpoint.leave(now, driver));
+            (0..self.random.below(20)).for_each(|_| {
+                self.step(false);
+            });
+        }
+        let begin = self.now;
+        loop {
+            let here = (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank));
+            let (busy, idle): (Vec<usize>, Vec<usize>) = here.partition(|rank| self.endpoints[*rank].is_busy());
+            self.wire.dead.extend(idle);
+            if busy.is_empty() {
+                return self.now - begin;
+            }
+            assert!(self.step(false), "{busy:?} wait for nothing");
+            assert!(self.now < begin + 10 * SECOND, "{busy:?} cannot leave: {}", self.state());
+        }
     }
 
     /// Until nothing is under way; then the model has nothing left either.

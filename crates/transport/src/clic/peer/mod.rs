@@ -20,7 +20,7 @@ use super::rails::{Link, MOST_RAILS, Rails};
 use super::refusal::Refusals;
 use super::region::{Key, Regions};
 use super::sequence::Sequence;
-use super::timer::{Delay, SECOND, gather_until, sooner};
+use super::timer::{Delay, LINGER, PATIENCE, SECOND, gather_until, sooner};
 use super::window::{Content, Window};
 use super::{FRAGMENTS, Settings, Time};
 
@@ -102,6 +102,11 @@ pub struct Peer {
     announce: bool,
     /// Broadcasts that wait for this peer.
     owed: u32,
+    /// The two have to do with each other.
+    used: bool,
+    /// Since when this process leaves, and whether the peer has said goodbye.
+    leaves: Option<Time>,
+    left: bool,
     heard: Time,
     waits_since: Option<Time>,
     sign_at: Time,
@@ -137,6 +142,9 @@ impl Peer {
             peer_asleep: false,
             announce: false,
             owed: 0,
+            used: false,
+            leaves: None,
+            left: false,
             heard: 0,
             waits_since: None,
             sign_at: 0,
@@ -176,6 +184,7 @@ impl Peer {
         if self.window.room() < parts || !self.notices.is_empty() {
             return Err(SendError::Full);
         }
+        self.used = true;
         for part in 0..parts {
             let offset = part * piece;
             let bytes = (length as usize - offset).min(piece) as u16;
@@ -210,6 +219,7 @@ impl Peer {
         if self.epoch.has_ended() {
             return;
         }
+        self.used = true;
         if wanted.min(key.length) == 0 {
             self.notices.push_back((Kind::Release, Pair(key.slot, key.generation)));
             outlet.pulled(self.rank, token);
@@ -240,6 +250,21 @@ impl Peer {
         }
     }
 
+    /// This process leaves.
+    pub(super) fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {
+        if self.used && !self.epoch.has_ended() && self.leaves.is_none() {
+            self.leaves = Some(now);
+            self.notices.push_back((Kind::Goodbye, Pair(0, 0)));
+            self.flush(now, outlet);
+        }
+    }
+
+    /// When a leaving process waits for this peer no longer.
+    fn parting(&self) -> Option<Time> {
+        let patience = if self.left { LINGER } else { PATIENCE };
+        self.leaves.filter(|_| self.is_busy()).map(|since| since.max(self.heard) + patience)
+    }
+
     /// Time has passed.
     pub fn tick(&mut self, now: Time, credits: &mut Credits, outlet: &mut impl Outlet) {
         if self.epoch.has_ended() {
@@ -247,6 +272,12 @@ impl Peer {
         }
         if self.is_silent(now) {
             self.end(credits, outlet);
+            return;
+        }
+        if self.parting().is_some_and(|at| at <= now) {
+            // Whoever is gone owes no answer any more.
+            self.epoch.end();
+            self.forget(credits);
             return;
         }
         if self.session.is_some() {
@@ -284,7 +315,7 @@ impl Peer {
             next = sooner(next, sooner(self.pulls.deadline(), self.window_deadline()));
         }
         let end = self.quiet_since().zip(self.settings.silence).map(|(since, silence)| since + silence);
-        sooner(next, end)
+        sooner(sooner(next, end), self.parting())
     }
 
     fn flush_deadline(&self) -> Option<Time> {
@@ -310,7 +341,8 @@ impl Peer {
 
     /// True while something waits for the peer.
     pub fn is_busy(&self) -> bool {
-        !self.epoch.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0)
+        let parts = self.leaves.is_some() && !self.left;
+        !self.epoch.has_ended() && (self.owes() || !self.regions.is_empty() || self.owed > 0 || parts)
     }
 
     fn owes(&self) -> bool {
@@ -339,7 +371,7 @@ impl Peer {
         self.delay = Delay::default();
         self.echoes = [None; MOST_RAILS];
         (self.session, self.coming, self.waits_since, self.retry, self.owed) = (None, None, None, None, 0);
-        (self.announce, self.peer_asleep) = (false, false);
+        (self.announce, self.peer_asleep, self.left) = (false, false, false);
         self.loss = true;
     }
 

@@ -67,7 +67,9 @@ impl Peer {
         self.heard = now;
         self.peer_asleep = header.flags & ASLEEP != 0;
         match header.kind {
-            Kind::Eager | Kind::Release | Kind::Complete => self.ordered(now, rail, header, body, outlet),
+            Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => {
+                self.ordered(now, rail, header, body, outlet)
+            }
             Kind::Ask => {
                 let payload = self.rails.payload(rail);
                 self.regions.asked(Ask::decode(body), header.words[0], header.sequence, rail, payload)
@@ -108,6 +110,8 @@ impl Peer {
         match self.epoch.greeted(header.words, header.flags & ENDED != 0) {
             Meaning::Stale => return Err(Refusal::Stale),
             Meaning::Known => {}
+            // Among those who leave, one may give up sooner than the other.
+            Meaning::Ended if self.leaves.is_some() => self.forget(credits),
             Meaning::Ended => self.end(credits, outlet),
             Meaning::Begins => {
                 if before.is_some() {
@@ -151,7 +155,8 @@ impl Peer {
                 self.sequence.step();
             }
         }
-        let at_once = verdict != Verdict::Deliver || self.sequence.has_gap();
+        self.used = true;
+        let at_once = verdict != Verdict::Deliver || self.sequence.has_gap() || self.left;
         self.delay.arrived(Newest { stamp, rail, at: now }, at_once, self.settings.window / 4);
         if verdict == Verdict::Again { Err(Refusal::Again) } else { Ok(()) }
     }
@@ -163,6 +168,10 @@ impl Peer {
             Kind::Release => self.regions.release(one, other).map(|token| outlet.released(self.rank, token)),
             Kind::Complete => {
                 self.concerns.push(Concern::Complete(Pair(one, other)));
+                Ok(())
+            }
+            Kind::Goodbye => {
+                self.left = true;
                 Ok(())
             }
             _ => self.message(word, body, outlet),
