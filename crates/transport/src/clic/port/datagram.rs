@@ -6,6 +6,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
@@ -26,47 +27,47 @@ const BULK_BUFFER: i32 = 8 << 20;
 /// Reports of errors that are cleared away in one go.
 const REPORTS: usize = 64;
 
-/// The sockets.
+/// What sends.
 #[derive(Debug)]
-pub(super) struct Datagrams {
-    small: OwnedFd,
-    bulk: OwnedFd,
-    ports: [u16; 2],
-    buffer: Vec<u8>,
-    scatter: Option<Scatter>,
+pub(super) struct Outgoing {
+    small: Arc<OwnedFd>,
+    bulk: Arc<OwnedFd>,
     rows: Vec<libc::iovec>,
     /// The interface cuts super-frames, or the kernel does for it.
     cuts: bool,
 }
 
+/// What receives.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    small: Arc<OwnedFd>,
+    bulk: Arc<OwnedFd>,
+    ports: [u16; 2],
+    buffer: Vec<u8>,
+    scatter: Option<Scatter>,
+}
+
 // SAFETY: pointers are kept from one call to the next only as worn-out room.
-unsafe impl Send for Datagrams {}
+unsafe impl Send for Outgoing {}
 
 /// Room for a control message with one number.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-impl Datagrams {
-    /// Opens them on an address, on ports that the system chooses.
-    pub(super) fn open(address: IpAddr) -> io::Result<Datagrams> {
-        let (small, port) = open(address, SMALL_BUFFER)?;
-        let (bulk, bulk_port) = open(address, BULK_BUFFER)?;
-        // A kernel that does not know it delivers datagrams one by one.
-        let _ = set_number(&bulk, libc::SOL_UDP, UDP_GRO, 1);
-        let rows = Vec::with_capacity(2 * SEGMENTS);
-        let buffer = vec![0; LONGEST_SUPER];
-        Ok(Datagrams { small, bulk, ports: [port, bulk_port], buffer, scatter: None, rows, cuts: true })
-    }
+/// Opens the sockets on an address, on ports that the system chooses.
+pub(super) fn open(address: IpAddr) -> io::Result<(Outgoing, Incoming)> {
+    let (small, port) = bound(address, SMALL_BUFFER)?;
+    let (bulk, bulk_port) = bound(address, BULK_BUFFER)?;
+    // A kernel that does not know it delivers datagrams one by one.
+    let _ = set_number(&bulk, libc::SOL_UDP, UDP_GRO, 1);
+    let (small, bulk) = (Arc::new(small), Arc::new(bulk));
+    let rows = Vec::with_capacity(2 * SEGMENTS);
+    let outgoing = Outgoing { small: Arc::clone(&small), bulk: Arc::clone(&bulk), rows, cuts: true };
+    let buffer = vec![0; LONGEST_SUPER];
+    Ok((outgoing, Incoming { small, bulk, ports: [port, bulk_port], buffer, scatter: None }))
+}
 
-    /// Ports for small frames and for bulk.
-    pub(super) fn ports(&self) -> [u16; 2] {
-        self.ports
-    }
-
-    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
-        [&self.small, &self.bulk]
-    }
-
+impl Outgoing {
     /// # Safety
     /// The body must be readable.
     #[inline]
@@ -122,6 +123,17 @@ impl Datagrams {
             return (0, Sent::Taken);
         }
         (count, sent)
+    }
+}
+
+impl Incoming {
+    /// Ports for small frames and for bulk.
+    pub(super) fn ports(&self) -> [u16; 2] {
+        self.ports
+    }
+
+    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
+        [&self.small, &self.bulk]
     }
 
     /// Lends the small frames that are here to `take`, at most so many; true if there was one.
@@ -205,7 +217,7 @@ fn super_frame(frames: &[Frame]) -> usize {
 }
 
 /// Opens a socket on an address, on a port that the system chooses.
-fn open(address: IpAddr, buffer: i32) -> io::Result<(OwnedFd, u16)> {
+fn bound(address: IpAddr, buffer: i32) -> io::Result<(OwnedFd, u16)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;

@@ -32,8 +32,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::endpoint::EVERYBODY;
 use super::frame::HEADER_BYTES;
 use crate::error::Error;
-use datagram::Datagrams;
-use raw::Raw;
 use system::{Name, Sent};
 
 /// CLIC's ethertype: the first of the two that are left for local experiments (IEEE 802).
@@ -106,9 +104,24 @@ pub struct Counters {
 pub struct Port {
     interface: Interface,
     endpoint: u16,
-    datagrams: Datagrams,
-    raw: Option<Raw>,
     refusal: Option<Error>,
+    output: Output,
+    input: Input,
+}
+
+/// What sends over an interface.
+#[derive(Debug)]
+pub struct Output {
+    datagrams: datagram::Outgoing,
+    raw: Option<raw::Outgoing>,
+    unsent: u64,
+}
+
+/// What receives from an interface.
+#[derive(Debug)]
+pub struct Input {
+    datagrams: datagram::Incoming,
+    raw: Option<raw::Incoming>,
     counters: Counters,
     /// How many more times the UDP side is looked at every time.
     used: u32,
@@ -123,24 +136,34 @@ impl Port {
     /// [`Error::Network`] when not even UDP sockets can be opened.
     pub fn open(interface: &Interface, endpoint: Option<u16>) -> Result<Port, Error> {
         let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
-        let datagrams = Datagrams::open(interface.network.address).map_err(fail)?;
+        let (to_sockets, from_sockets) = datagram::open(interface.network.address).map_err(fail)?;
         // A port has one owner on an address, and never has the number that is everybody's.
-        let endpoint = endpoint.unwrap_or(datagrams.ports()[0]);
+        let endpoint = endpoint.unwrap_or(from_sockets.ports()[0]);
         if endpoint == EVERYBODY {
             return Port::open(interface, None);
         }
         let raw = match interface.hardware {
-            Some(_) => Raw::open(interface.index, endpoint, usize::from(interface.mtu))
+            Some(_) => raw::open(interface.index, endpoint, usize::from(interface.mtu))
                 .map_err(|error| Error::network("open a packet socket", &error)),
             None => Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into())),
         };
-        let (raw, refusal) = match raw {
-            Ok(raw) => (Some(raw), None),
-            Err(refusal) => (None, Some(refusal)),
+        let (to_raw, from_raw, refusal) = match raw {
+            Ok((outgoing, incoming)) => (Some(outgoing), Some(incoming), None),
+            Err(refusal) => (None, None, Some(refusal)),
         };
-        let interface = interface.clone();
-        let counters = Counters::default();
-        Ok(Port { interface, endpoint, datagrams, raw, refusal, counters, used: 0, always_used: false })
+        let (counters, used, always_used) = (Counters::default(), 0, false);
+        Ok(Port {
+            interface: interface.clone(),
+            endpoint,
+            refusal,
+            output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0 },
+            input: Input { datagrams: from_sockets, raw: from_raw, counters, used, always_used },
+        })
+    }
+
+    /// What sends and what receives, for those who do one while they do the other.
+    pub fn split(self) -> (Output, Input) {
+        (self.output, self.input)
     }
 
     /// The number of the process on its host.
@@ -161,8 +184,8 @@ impl Port {
     /// Where others reach this port.
     pub fn address(&self) -> Address {
         let Interface { hardware, network, mtu, speed, .. } = self.interface;
-        let [port, bulk_port] = self.datagrams.ports();
-        Address { hardware: hardware.filter(|_| self.raw.is_some()), network, port, bulk_port, mtu, speed }
+        let [port, bulk_port] = self.input.datagrams.ports();
+        Address { hardware: hardware.filter(|_| self.output.raw.is_some()), network, port, bulk_port, mtu, speed }
     }
 
     /// The way to a port of a peer: raw if that is wanted and both ends can, else by UDP. Bulk goes by UDP in any case.
@@ -172,7 +195,7 @@ impl Port {
 
     /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
     pub fn way_by(&mut self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
-        let hardware = to.hardware.filter(|_| self.raw.is_some());
+        let hardware = to.hardware.filter(|_| self.output.raw.is_some());
         let over = |carrier: Carrier, place| match hardware {
             Some(hardware) if carrier == Carrier::Raw => {
                 (Name::packet(self.interface.index, hardware, ETHERTYPE), Carrier::Raw)
@@ -182,7 +205,7 @@ impl Port {
         let (small, small_carrier) = over(small, to.place());
         let (bulk, bulk_carrier) = over(bulk, to.bulk_place());
         let carriers = [small_carrier, bulk_carrier];
-        self.always_used |= small_carrier == Carrier::Udp;
+        self.input.always_used |= small_carrier == Carrier::Udp;
         let headers = match carriers {
             [Carrier::Raw, Carrier::Raw] => 0,
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
@@ -192,6 +215,48 @@ impl Port {
         Way { small, bulk, carriers, payload: mtu.saturating_sub(headers + HEADER_BYTES as u16) }
     }
 
+    /// As [`Output::send`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+        // SAFETY: promised by the caller.
+        unsafe { self.output.send(way, header, body, length) }
+    }
+
+    /// As [`Output::send_bulk`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { self.output.send_bulk(way, frames) }
+    }
+
+    /// As [`Input::receive`].
+    #[inline]
+    pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
+        self.input.receive(most, take)
+    }
+
+    /// As [`Input::receive_bulk`].
+    pub fn receive_bulk(&mut self, most: usize, arrivals: &mut impl Arrivals) -> bool {
+        self.input.receive_bulk(most, arrivals)
+    }
+
+    /// As [`Input::descriptors`].
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.input.descriptors()
+    }
+
+    /// What got lost at this end.
+    pub fn counters(&mut self) -> Counters {
+        Counters { unsent: self.output.unsent, ..self.input.counters() }
+    }
+}
+
+impl Output {
     /// Sends a frame. False when the interface is full now: nothing has happened then. A frame that cannot be sent at all
     /// counts as lost on the way.
     ///
@@ -210,7 +275,7 @@ impl Port {
             Sent::Taken => true,
             Sent::Full => false,
             Sent::Error(_) => {
-                self.counters.unsent += 1;
+                self.unsent += 1;
                 true
             }
         }
@@ -236,14 +301,16 @@ impl Port {
                 Sent::Full => break,
                 Sent::Error(_) => {
                     let lost = count.max(1);
-                    self.counters.unsent += lost as u64;
+                    self.unsent += lost as u64;
                     taken += lost;
                 }
             }
         }
         taken
     }
+}
 
+impl Input {
     /// Lends the small frames that are here to `take`, at most so many of each side; true if there was one. Costs no system call
     /// while nothing comes by the raw side and nobody uses the UDP side.
     #[inline]
@@ -287,13 +354,12 @@ impl Port {
 
     /// What to sleep on: readable when there is something to receive.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let raw = self.raw.iter().flat_map(Raw::sockets);
+        let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
         self.datagrams.sockets().into_iter().chain(raw).map(AsFd::as_fd)
     }
 
-    /// What got lost at this end.
-    pub fn counters(&mut self) -> Counters {
-        self.counters.dropped += self.raw.as_ref().map_or(0, Raw::dropped);
+    fn counters(&mut self) -> Counters {
+        self.counters.dropped += self.raw.as_ref().map_or(0, raw::Incoming::dropped);
         self.counters
     }
 }

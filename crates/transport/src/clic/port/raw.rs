@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use super::bulk::{Arrivals, Batch};
 use super::filter::Share;
@@ -15,48 +16,47 @@ const BULK_BUFFER: i32 = 8 << 20;
 /// Frames in one call.
 const BATCH: usize = 32;
 
-/// The sockets.
+/// Opens the sockets on an interface, for frames of `longest` bytes at most.
+pub(super) fn open(index: u32, endpoint: u16, longest: usize) -> io::Result<(Outgoing, Incoming)> {
+    let ring = Ring::new(filtered(endpoint, Share::Small)?, longest)?;
+    let bulk = filtered(endpoint, Share::Bulk)?;
+    widen(&bulk, BULK_BUFFER);
+    bind_packet(ring.socket(), index, true)?;
+    bind_packet(&bulk, index, true)?;
+    let (small, bulk) = (Arc::clone(ring.socket()), Arc::new(bulk));
+    let (rows, messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let outgoing = Outgoing { small, bulk: Arc::clone(&bulk), rows, messages };
+    Ok((outgoing, Incoming { ring, bulk, batch: None, longest }))
+}
+
+/// What sends.
 #[derive(Debug)]
-pub(super) struct Raw {
-    ring: Ring,
-    bulk: OwnedFd,
-    batch: Option<Batch>,
-    longest: usize,
+pub(super) struct Outgoing {
+    small: Arc<OwnedFd>,
+    bulk: Arc<OwnedFd>,
     rows: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
 }
 
+/// What receives.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    ring: Ring,
+    bulk: Arc<OwnedFd>,
+    batch: Option<Batch>,
+    longest: usize,
+}
+
 // SAFETY: pointers are kept from one call to the next only as worn-out room.
-unsafe impl Send for Raw {}
+unsafe impl Send for Outgoing {}
 
-impl Raw {
-    /// Opens them on an interface, for frames of `longest` bytes at most.
-    pub(super) fn open(index: u32, endpoint: u16, longest: usize) -> io::Result<Raw> {
-        let ring = Ring::new(filtered(endpoint, Share::Small)?, longest)?;
-        let bulk = filtered(endpoint, Share::Bulk)?;
-        widen(&bulk, BULK_BUFFER);
-        bind_packet(ring.socket(), index, true)?;
-        bind_packet(&bulk, index, true)?;
-        Ok(Raw {
-            ring,
-            bulk,
-            batch: None,
-            longest,
-            rows: Vec::with_capacity(BATCH),
-            messages: Vec::with_capacity(BATCH),
-        })
-    }
-
-    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
-        [self.ring.socket(), &self.bulk]
-    }
-
+impl Outgoing {
     /// # Safety
     /// The body must be readable.
     #[inline]
     pub(super) unsafe fn send(&self, to: &Name, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> Sent {
         // SAFETY: promised by the caller.
-        unsafe { send(self.ring.socket(), to, header, body, length) }
+        unsafe { send(&self.small, to, header, body, length) }
     }
 
     /// Sends frames, as many as the interface takes; says how many, and what became of the next one.
@@ -81,6 +81,12 @@ impl Raw {
             libc::sendmmsg(self.bulk.as_raw_fd(), self.messages.as_mut_ptr(), count, flags as _)
         };
         (usize::try_from(sent).unwrap_or(0), Sent::of(sent as isize))
+    }
+}
+
+impl Incoming {
+    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
+        [self.ring.socket(), &self.bulk]
     }
 
     #[inline]

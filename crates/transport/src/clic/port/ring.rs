@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use towpath_base::sync::{AtomicU32, Ordering};
 
@@ -24,7 +25,7 @@ const QUEUE: i32 = 1 << 20;
 /// The ring and its socket.
 #[derive(Debug)]
 pub(super) struct Ring {
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     slots: *mut u8,
     next: usize,
     /// For packets that do not fit into a slot.
@@ -57,10 +58,10 @@ impl Ring {
             let _ = madvise(slots, SLOT * SLOTS, Advice::LinuxDontFork);
             slots.cast()
         };
-        Ok(Ring { socket, slots, next: 0, long: vec![0; longest].into_boxed_slice() })
+        Ok(Ring { socket: Arc::new(socket), slots, next: 0, long: vec![0; longest].into_boxed_slice() })
     }
 
-    pub(super) fn socket(&self) -> &OwnedFd {
+    pub(super) fn socket(&self) -> &Arc<OwnedFd> {
         &self.socket
     }
 
