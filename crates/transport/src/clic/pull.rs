@@ -71,6 +71,21 @@ pub struct Placed {
     pub offset: u64,
 }
 
+/// A chunk that should come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The caller's name for the pull.
+    pub token: u64,
+    /// Offset in the pull's target.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u32,
+    /// The request that it answers.
+    pub request: u32,
+    /// Its index there.
+    pub index: u32,
+}
+
 /// A pull that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
@@ -225,6 +240,37 @@ impl Pulls {
         }
         block.asked = Some(now);
         self.unasked -= 1;
+    }
+
+    /// The chunks that have been asked for over a rail and are not here, in the order in which they come if nothing gets lost,
+    /// until `each` says false.
+    pub fn expected(&self, rail: u8, mut each: impl FnMut(Expected) -> bool) {
+        let blocks = self.blocks.iter().enumerate();
+        let asked =
+            |(place, slot): (usize, &Slot)| Some((slot.block.as_ref().filter(|b| b.rail == rail)?.asked?, place));
+        let mut order: Vec<(Time, usize)> = blocks.filter_map(asked).collect();
+        order.sort_unstable();
+        for (_, place) in order {
+            let slot = &self.blocks[place];
+            let Some(block) = &slot.block else { continue };
+            let Some(pull) = &self.pulls[block.pull] else { continue };
+            let mut missing = block.missing;
+            while missing != 0 {
+                let index = missing.trailing_zeros();
+                missing &= missing - 1;
+                let at = index * block.chunk;
+                let expected = Expected {
+                    token: pull.token,
+                    offset: block.offset + u64::from(at),
+                    length: block.chunk.min(block.length - at),
+                    request: slot.generation << 8 | place as u32,
+                    index,
+                };
+                if !each(expected) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Bytes of a chunk came: where they belong. Nothing has changed yet; once they lie there, [`Pulls::placed`] is called.
@@ -459,6 +505,27 @@ mod tests {
         (0..3).for_each(|index| assert!(bench.data(&request, index, now).is_ok()));
         assert_eq!(bench.data(&request, 0, now), Err(Refusal::Unknown), "the block is complete");
         assert_eq!(bench.finished, [7]);
+    }
+
+    #[test]
+    fn what_should_come_is_told_in_order() {
+        let mut bench = bench(1);
+        bench.pull(7, 100 * CHUNK + 5);
+        let requests = bench.ask();
+        let now = bench.now;
+        bench.data(&requests[0], 1, now).unwrap();
+        let mut seen = Vec::new();
+        bench.pulls.expected(0, |chunk| {
+            seen.push(chunk);
+            seen.len() < 60
+        });
+        let first = requests[0].ask.chunks().unwrap() as usize - 1;
+        assert_eq!(seen.len(), 60);
+        let chunk = |place: usize| (seen[place].token, seen[place].offset, seen[place].length, seen[place].index);
+        assert_eq!([chunk(0), chunk(1)], [(7, 0, CHUNK as u32, 0), (7, 2 * CHUNK, CHUNK as u32, 2)]);
+        assert_eq!((seen[0].request, seen[first].request), (requests[0].number, requests[1].number));
+        assert_eq!((chunk(first).1, chunk(first).3), (requests[1].ask.offset, 0));
+        bench.pulls.expected(1, |_| panic!("nothing was asked for there"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::epoch::{Epoch, Session};
 use super::frame::{Kind, Pair};
 use super::key::JobKey;
 use super::outlet::Outlet;
-use super::pull::Pulls;
+use super::pull::{Expected, Pulls};
 use super::rails::{Link, MOST_RAILS, Rails};
 use super::refusal::Refusals;
 use super::region::{Key, Regions};
@@ -403,6 +403,11 @@ impl Peer {
     /// The rails, for reports.
     pub fn rails(&self) -> &Rails {
         &self.rails
+    }
+
+    /// Chunks of bulk that should come over a rail; see [`Pulls::expected`].
+    pub fn expected(&self, rail: u8, each: impl FnMut(Expected) -> bool) {
+        self.pulls.expected(rail, each);
     }
 
     /// Frames of this peer that were not believed, or not needed.
