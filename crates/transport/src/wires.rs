@@ -4,6 +4,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
+use crate::clic::Clic;
 use crate::error::Error;
 use crate::loopback::Loopback;
 use crate::shm::board::Board;
@@ -30,8 +31,12 @@ enum Route {
     Strict {
         rank: u32,
     },
-    /// On another host.
+    /// On another host, by a connection.
     Tcp {
+        place: u32,
+    },
+    /// On another host, by frames.
+    Clic {
         place: u32,
     },
 }
@@ -45,6 +50,7 @@ pub struct Wires {
     strict: Option<Box<Strict>>,
     /// What leads to processes of other hosts.
     tcp: Option<Box<Tcp>>,
+    clic: Option<Box<Clic>>,
     /// There is one of the two: they have to be looked at as well.
     further: bool,
     /// How many times `tcp` is passed over before it is looked at again.
@@ -78,6 +84,7 @@ impl Wires {
             shm: Shm::new(segment, near.clone(), settings),
             strict: None,
             tcp: None,
+            clic: None,
             further: false,
             pass: 0,
             vain: 0,
@@ -138,6 +145,22 @@ impl Wires {
         self
     }
 
+    /// These wires, and others to processes of other hosts that frames reach. Comes after [`Wires::with_tcp`], which may lead
+    /// to the same processes: these are better.
+    pub fn with_clic(mut self, clic: Clic) -> Wires {
+        for (place, peer) in (0..).zip(clic.reached()) {
+            self.lead(peer, Route::Clic { place });
+        }
+        self.clic = Some(Box::new(clic));
+        self.further = true;
+        self
+    }
+
+    /// The wire of frames to other hosts, where there is one.
+    pub fn clic(&self) -> Option<&Clic> {
+        self.clic.as_deref()
+    }
+
     /// The wire to other hosts, where there is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         self.tcp.as_deref()
@@ -149,6 +172,9 @@ impl Wires {
         if let Some(tcp) = &mut self.tcp {
             tcp.leave();
         }
+        if let Some(clic) = &mut self.clic {
+            clic.leave();
+        }
     }
 
     /// # Panics
@@ -158,24 +184,38 @@ impl Wires {
         self.tcp.as_mut().expect("a route to another host")
     }
 
+    /// # Panics
+    /// Where no host that frames reach belongs to the job: then no route leads to it.
+    #[inline]
+    fn clic_wire(&mut self) -> &mut Clic {
+        self.clic.as_mut().expect("a route by frames")
+    }
+
     /// Progress of all wires but the two that every process has.
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
-        let Some(tcp) = &mut self.tcp else { return by_strict };
-        if self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0 {
-            // The last look before a sleep.
+        let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
+        let by_clic = self.clic.as_mut().is_some_and(|clic| {
+            let moved = clic.progress(sink);
+            if last_look && !moved {
+                clic.fall_asleep();
+            }
+            moved
+        });
+        let Some(tcp) = &mut self.tcp else { return by_strict | by_clic };
+        if last_look {
             tcp.watch_all();
         } else if self.pass > 0 {
             self.pass -= 1;
-            return by_strict;
+            return by_strict | by_clic;
         }
         let by_tcp = tcp.progress(sink);
         self.vain = if by_tcp { 0 } else { self.vain.saturating_add(1) };
         if self.vain > LOOKS_IN_VAIN && self.shm.segment().ranks() > 1 {
             self.pass = PASSES;
         }
-        by_strict | by_tcp
+        by_strict | by_clic | by_tcp
     }
 
     /// The wire of the strict mode, where it is in use.
@@ -201,6 +241,7 @@ impl Wires {
             Route::Shm { rank } => self.shm.mark_lost(rank as usize),
             Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
             Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
+            Route::Clic { place } => self.clic_wire().mark_lost(place as usize),
             Route::Loopback | Route::None => {}
         }
     }
@@ -261,7 +302,7 @@ impl Wires {
         match self.route(peer) {
             Route::Shm { rank } | Route::Strict { rank } => Some(rank),
             Route::Loopback => Some(self.shm.segment().own_rank() as u32),
-            Route::Tcp { .. } | Route::None => None,
+            Route::Tcp { .. } | Route::Clic { .. } | Route::None => None,
         }
     }
 
@@ -287,6 +328,7 @@ impl Wires {
             match self.route(to) {
                 Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
                 Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
+                Route::Clic { place } => self.clic_wire().row(place as usize, header, payload, length),
                 Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
             }
         }
@@ -320,6 +362,7 @@ impl Wire for Wires {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),
             Route::Strict { .. } => strict::COPIED_LIMIT,
             Route::Tcp { .. } => tcp::COPIED_LIMIT,
+            Route::Clic { place } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
             Route::Loopback | Route::None => self.loopback.copied_limit(to),
         }
     }
@@ -336,6 +379,7 @@ impl Wire for Wires {
             Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
             Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
             Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
+            Route::Clic { place } => self.clic_wire().copied(place as usize, header, length, fill),
             Route::Loopback | Route::None => self.loopback.copied(to, header, length, fill),
         }
     }
@@ -375,6 +419,7 @@ impl Wire for Wires {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
                 Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
                 Route::Tcp { place } => self.tcp_wire().publish(place as usize, token, source),
+                Route::Clic { place } => self.clic_wire().publish(place as usize, token, source),
                 Route::Loopback | Route::None => self.loopback.publish(to, token, source),
             }
         }
@@ -385,6 +430,7 @@ impl Wire for Wires {
             Route::Shm { .. } => self.shm.withdraw(key),
             Route::Strict { .. } => self.strict_wire().withdraw(key),
             Route::Tcp { .. } => self.tcp_wire().withdraw(key),
+            Route::Clic { place } => self.clic_wire().withdraw(place as usize, key),
             Route::Loopback | Route::None => self.loopback.withdraw(to, key),
         }
     }
@@ -396,6 +442,7 @@ impl Wire for Wires {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
                 Route::Tcp { place } => self.tcp_wire().pull(place as usize, key, token, target),
+                Route::Clic { place } => self.clic_wire().pull(place as usize, key, token, target),
                 Route::Loopback | Route::None => self.loopback.pull(from, key, token, target),
             }
         }
@@ -417,6 +464,7 @@ impl Wire for Wires {
 
     fn busy(&self) -> bool {
         let further = self.strict.as_ref().is_some_and(|strict| strict.busy());
-        self.shm.busy() || self.loopback.busy() || further || self.tcp.as_ref().is_some_and(|tcp| tcp.busy())
+        let far = self.tcp.as_ref().is_some_and(|tcp| tcp.busy()) || self.clic.as_ref().is_some_and(|clic| clic.busy());
+        self.shm.busy() || self.loopback.busy() || further || far
     }
 }

@@ -5,7 +5,7 @@
 mod machine;
 mod owned;
 
-use machine::network::tcp_wires;
+use machine::network::{clic_wires, tcp_wires};
 use machine::{Machine, Traffic, strict_wires, wires};
 use towpath_base::ids::PeerIndex;
 use towpath_transport::shm::layout::RING_AREA;
@@ -73,6 +73,9 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         ("tcp and shared memory", tcp_wires(ranks, 2.max(ranks / 2), settings()), well),
         ("tcp and faults", tcp_wires(ranks, 1, settings()), badly),
         ("tcp, shared memory and faults", tcp_wires(ranks, ranks.div_ceil(4), settings()), badly),
+        ("clic", clic_wires(ranks, 1, settings()), well),
+        ("clic and shared memory", clic_wires(ranks, 2.max(ranks / 2), settings()), well),
+        ("clic and faults", clic_wires(ranks, 1, settings()), badly),
     ];
     let tcp_machines = tcp_kinds.map(|(name, wires, faults)| (name, make(wires, faults).over_sockets()));
     let machines = kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults)));
@@ -221,11 +224,15 @@ fn grants_arrive_while_traffic_flows_both_ways() {
 #[test]
 fn a_lost_peer_frees_what_was_promised_to_it() {
     let usual = strict::Settings::default();
-    let kinds =
-        [("shared", wires(3, settings())), ("strict", strict_wires(3, &usual)), ("tcp", tcp_wires(3, 1, settings()))];
+    let kinds = [
+        ("shared", wires(3, settings())),
+        ("strict", strict_wires(3, &usual)),
+        ("tcp", tcp_wires(3, 1, settings())),
+        ("clic", clic_wires(3, 1, settings())),
+    ];
     for (name, wires) in kinds {
         let mut machine = Machine::new(wires);
-        if name == "tcp" {
+        if name == "tcp" || name == "clic" {
             machine = machine.over_sockets();
         }
         machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
@@ -239,8 +246,12 @@ fn a_lost_peer_frees_what_was_promised_to_it() {
 fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
     const HEADER: Header = Header { protocol: 0, words: [0; 2] };
     let usual = strict::Settings::default();
-    let kinds =
-        [("shared", wires(2, settings())), ("strict", strict_wires(2, &usual)), ("tcp", tcp_wires(2, 1, settings()))];
+    let kinds = [
+        ("shared", wires(2, settings())),
+        ("strict", strict_wires(2, &usual)),
+        ("tcp", tcp_wires(2, 1, settings())),
+        ("clic", clic_wires(2, 1, settings())),
+    ];
     for (name, mut wires) in kinds {
         // The other rank, and the wire to oneself.
         for to in [1, 0] {

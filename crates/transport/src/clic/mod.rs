@@ -38,10 +38,12 @@ pub mod region;
 pub mod sequence;
 pub mod timer;
 pub mod window;
+pub mod wire;
 
 pub use endpoint::Endpoint;
 pub use outlet::{Body, Outlet, Part};
 pub use peer::{Card, Peer, SendError};
+pub use wire::{Clic, Contact, Identity};
 
 /// Nanoseconds since a moment that both the caller and the state machines do not care about; never runs backwards.
 pub type Time = u64;

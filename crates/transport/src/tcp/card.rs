@@ -19,7 +19,7 @@ pub struct Network {
 
 impl Network {
     /// Whether the other address lies in the same network.
-    pub(super) fn holds(&self, other: &IpAddr) -> bool {
+    pub(crate) fn holds(&self, other: &IpAddr) -> bool {
         let differ = match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => u128::from(own.to_bits() ^ other.to_bits()) << 96,
             (IpAddr::V6(own), IpAddr::V6(other)) => own.to_bits() ^ other.to_bits(),

@@ -2,6 +2,9 @@
 
 use towpath_base::ids::PeerIndex;
 use towpath_machine::memory::create_file;
+use towpath_transport::clic::key::JobKey;
+use towpath_transport::clic::port::{Port, interfaces};
+use towpath_transport::clic::{self, Clic, Identity};
 use towpath_transport::shm::Settings;
 use towpath_transport::tcp::{Card, Contact, Key, Listener, Tcp, networks};
 use towpath_transport::{Segment, Wires};
@@ -28,6 +31,33 @@ pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Ve
             let listener = listeners[first + local].take().unwrap();
             let tcp = Tcp::new(listener, near[local], key.clone(), far.map(contact).collect()).unwrap();
             wires.push(Wires::of_host(segment, near.clone(), settings).with_tcp(tcp));
+        }
+    }
+    wires
+}
+
+/// As [`tcp_wires`], by CLIC over UDP.
+pub(crate) fn clic_wires(ranks: usize, per_host: usize, settings: Settings) -> Vec<Wires> {
+    let interface = interfaces(Some("lo")).remove(0);
+    let mut ports: Vec<Option<Port>> = (0..ranks).map(|_| Some(Port::open(&interface, None).unwrap())).collect();
+    let ends: Vec<_> = ports.iter().flatten().map(|port| (port.endpoint(), port.address())).collect();
+    let mut wires = Vec::new();
+    for first in (0..ranks).step_by(per_host) {
+        let file = create_file("towpath-conformance").unwrap();
+        let near: Vec<PeerIndex> = (first..ranks.min(first + per_host)).map(|rank| PeerIndex(rank as u32)).collect();
+        for local in 0..near.len() {
+            let segment = Segment::map(&file, near.len(), local).unwrap();
+            let contact = |rank: usize| clic::Contact {
+                peer: PeerIndex(rank as u32),
+                endpoint: ends[rank].0,
+                incarnation: 1,
+                rails: vec![(0, ends[rank].1, false)],
+            };
+            let far: Vec<_> = (0..ranks).filter(|rank| rank / per_host != first / per_host).map(contact).collect();
+            let (own, key) = (first + local, JobKey([1, 2]));
+            let identity = Identity { own: near[local], endpoint: ends[own].0, incarnation: 1, key };
+            let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &far).unwrap();
+            wires.push(Wires::of_host(segment, near.clone(), settings).with_clic(clic));
         }
     }
     wires

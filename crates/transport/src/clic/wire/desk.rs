@@ -1,0 +1,296 @@
+//! What the protocol asks for and reports, done with frames and memory. Frames of bulk go out together: those of one peer over
+//! one rail, up to a super-frame.
+
+use towpath_base::ids::PeerIndex;
+
+use super::memory::{At, Destination, Messages, Origin, Table};
+use crate::clic::frame::HEADER_BYTES;
+use crate::clic::outlet::{Body, Outlet, Part};
+use crate::clic::port::{Frame, Output, Way};
+use crate::{Header, Sink};
+
+/// Bytes in front of the payload of a message: the engine's header.
+pub(super) const HEAD_BYTES: usize = 17;
+
+/// The engine's header as bytes.
+pub(super) fn head(header: &Header) -> [u8; HEAD_BYTES] {
+    let mut bytes = [0; HEAD_BYTES];
+    bytes[0] = header.protocol;
+    bytes[1..9].copy_from_slice(&header.words[0].to_le_bytes());
+    bytes[9..17].copy_from_slice(&header.words[1].to_le_bytes());
+    bytes
+}
+
+/// The header and the payload of a message; `None` when it is too short to be one.
+fn split(message: &[u8]) -> Option<(Header, &[u8])> {
+    let (head, payload) = message.split_first_chunk::<HEAD_BYTES>()?;
+    let word = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    Some((Header { protocol: head[0], words: [word(1), word(9)] }, payload))
+}
+
+/// What ended, to be reported at the next progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Released(u64),
+    Pulled(u64),
+    Lost(u32),
+}
+
+/// The sending sides of the rails, and the ways to the peers.
+pub(super) struct Lines {
+    outputs: Vec<Output>,
+    /// By rank and rail: over which of the interfaces, and how.
+    pub(super) ways: Vec<Vec<(u8, Way)>>,
+    burst: Burst,
+    /// By interface: frames that were taken and that the interface did not take after all.
+    kept: Vec<Vec<Kept>>,
+}
+
+/// Frames of bulk on their way out.
+#[derive(Default)]
+struct Burst {
+    to: u32,
+    rail: u8,
+    bytes: usize,
+    frames: Vec<Frame>,
+}
+
+struct Kept {
+    way: Way,
+    header: [u8; HEADER_BYTES],
+    body: Box<[u8]>,
+}
+
+/// Bytes of bulk that go out at a time.
+const BURST_BYTES: usize = 60 << 10;
+
+impl Lines {
+    pub(super) fn new(outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
+        let kept = outputs.iter().map(|_| Vec::new()).collect();
+        Lines { outputs, ways, burst: Burst::default(), kept }
+    }
+
+    /// True when a frame waits that the protocol believes to be out.
+    pub(super) fn is_busy(&self) -> bool {
+        self.kept.iter().any(|kept| !kept.is_empty())
+    }
+
+    /// Sends one frame.
+    ///
+    /// # Safety
+    /// `body` must be readable for `length` bytes.
+    #[inline]
+    unsafe fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+        let Some((interface, way)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
+            return true;
+        };
+        let interface = usize::from(*interface);
+        // SAFETY: handed through.
+        self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
+    }
+
+    /// Sends a frame of bulk, with others of its kind. The body must stay where it is until [`Lines::flush`].
+    fn gather(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+        let Some((interface, _)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
+            return true;
+        };
+        if !self.kept[usize::from(*interface)].is_empty() {
+            return false;
+        }
+        let burst = &self.burst;
+        let joins = burst.to == to && burst.rail == rail && burst.bytes + length <= BURST_BYTES;
+        if !burst.frames.is_empty() && !joins {
+            self.flush();
+        }
+        let burst = &mut self.burst;
+        (burst.to, burst.rail) = (to, rail);
+        burst.bytes += HEADER_BYTES + length;
+        burst.frames.push(Frame { header: *header, body, length });
+        true
+    }
+
+    /// Sends what has been gathered. What the interface does not take is kept as a copy, and goes before anything else.
+    pub(super) fn flush(&mut self) {
+        let Burst { to, rail, frames, .. } = &mut self.burst;
+        if frames.is_empty() {
+            return;
+        }
+        if let Some((interface, way)) = self.ways.get(*to as usize).and_then(|ways| ways.get(usize::from(*rail))) {
+            let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
+            // SAFETY: bodies lie in regions and buffers that have not ended since they were gathered: `Desk` flushes before.
+            let taken = unsafe { output.send_bulk(way, frames) };
+            kept.extend(frames[taken..].iter().map(|frame| {
+                // SAFETY: as above.
+                let body = unsafe { std::slice::from_raw_parts(frame.body, frame.length) };
+                Kept { way: *way, header: frame.header, body: body.into() }
+            }));
+        }
+        frames.clear();
+        self.burst.bytes = 0;
+    }
+
+    /// Tries again what was kept. True when something went.
+    pub(super) fn retry(&mut self) -> bool {
+        let mut moved = false;
+        for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
+            let mut gone = 0;
+            for Kept { way, header, body } in kept.iter() {
+                let frame = [Frame { header: *header, body: body.as_ptr(), length: body.len() }];
+                // SAFETY: the body is a slice.
+                if unsafe { output.send_bulk(way, &frame) } == 0 {
+                    break;
+                }
+                gone += 1;
+            }
+            kept.drain(..gone);
+            moved |= gone > 0;
+        }
+        moved
+    }
+}
+
+/// Everything that the protocol's names stand for.
+#[derive(Default)]
+pub(super) struct Holdings {
+    pub(super) messages: Messages,
+    pub(super) origins: Table<Origin>,
+    pub(super) destinations: Table<Destination>,
+    /// By rank: a message of which the first parts are here.
+    pub(super) parts: Vec<Vec<u8>>,
+    pub(super) ends: Vec<End>,
+    /// Targets that have everything and wait for a device.
+    pub(super) unsettled: Vec<u64>,
+}
+
+impl Holdings {
+    fn complete(&mut self, name: u64) {
+        let Some(destination) = self.destinations.of(name) else { return };
+        // SAFETY: the target lives until its end has been reported.
+        if !unsafe { destination.settle() } {
+            self.unsettled.push(name);
+        } else if let Some(destination) = self.destinations.take(name) {
+            self.ends.push(End::Pulled(destination.token));
+        }
+    }
+
+    /// Asks devices again.
+    pub(super) fn settle(&mut self) {
+        for name in std::mem::take(&mut self.unsettled) {
+            self.complete(name);
+        }
+    }
+
+    /// All that has to do with a peer ends, without a report.
+    fn forget(&mut self, peer: u32) {
+        self.messages.forget(peer);
+        self.origins.take_all(|origin| origin.to == peer);
+        self.unsettled.retain(|name| self.destinations.of(*name).is_some_and(|destination| destination.from != peer));
+        self.destinations.take_all(|destination| destination.from == peer);
+        if let Some(parts) = self.parts.get_mut(peer as usize) {
+            parts.clear();
+        }
+    }
+}
+
+/// One call of the protocol: where its frames go and who hears of messages.
+pub(super) struct Desk<'a, S> {
+    pub(super) lines: &'a mut Lines,
+    pub(super) holdings: &'a mut Holdings,
+    pub(super) sink: &'a mut S,
+}
+
+impl<S: Sink> Desk<'_, S> {
+    fn arrived(&mut self, from: u32, message: &[u8]) {
+        if let Some((header, payload)) = split(message) {
+            self.sink.arrived(PeerIndex(from), &header, payload.as_ptr(), payload.len());
+        }
+    }
+}
+
+impl<S: Sink> Outlet for Desk<'_, S> {
+    #[inline]
+    fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+        let (pointer, length) = match body {
+            Body::Own(bytes) => (bytes.as_ptr(), bytes.len()),
+            Body::Message { buffer, offset, length } => {
+                (self.holdings.messages.at(buffer).wrapping_add(offset as usize), usize::from(length))
+            }
+            Body::Region { token, offset, length } => {
+                let Some(origin) = self.holdings.origins.of(token) else { return true };
+                let length = usize::from(length);
+                // Making bytes may move those that wait to go out.
+                if origin.must_make(offset, length) {
+                    self.lines.flush();
+                }
+                // SAFETY: whoever published the region keeps it alive until its end is reported.
+                return match unsafe { origin.at(offset, length) } {
+                    At::Here(pointer) => self.lines.gather(to, rail, header, pointer, length),
+                    At::Later => false,
+                    At::Never => true,
+                };
+            }
+        };
+        // SAFETY: a slice, or a part of a message that waits to be acknowledged.
+        unsafe { self.lines.send(to, rail, header, pointer, length) }
+    }
+
+    fn broadcast(&mut self, _group: u32, _header: &[u8; HEADER_BYTES], _body: Body<'_>) -> bool {
+        true
+    }
+
+    #[inline]
+    fn message(&mut self, from: u32, part: Part<'_>) {
+        if part.bytes.len() == part.total as usize {
+            return self.arrived(from, part.bytes);
+        }
+        let slot = from as usize;
+        if self.holdings.parts.len() <= slot {
+            self.holdings.parts.resize_with(slot + 1, Vec::new);
+        }
+        let mut whole = std::mem::take(&mut self.holdings.parts[slot]);
+        if part.offset == 0 {
+            whole.clear();
+            whole.reserve(part.total as usize);
+        }
+        whole.extend_from_slice(part.bytes);
+        if whole.len() == part.total as usize {
+            self.arrived(from, &whole);
+        }
+        self.holdings.parts[slot] = whole;
+    }
+
+    #[inline]
+    fn sent(&mut self, _to: u32, buffer: u64) {
+        self.holdings.messages.end(buffer);
+    }
+
+    fn bulk(&mut self, _from: u32, token: u64, offset: u64, bytes: &[u8]) {
+        if let Some(destination) = self.holdings.destinations.of(token) {
+            // SAFETY: whoever started the pull keeps its target alive until its end is reported.
+            unsafe { destination.put(offset, bytes) };
+        }
+    }
+
+    fn pulled(&mut self, _from: u32, token: u64) {
+        self.holdings.complete(token);
+    }
+
+    fn released(&mut self, _to: u32, token: u64) {
+        self.lines.flush();
+        if let Some(origin) = self.holdings.origins.take(token) {
+            self.holdings.ends.push(End::Released(origin.token));
+        }
+    }
+
+    fn broadcast_part(&mut self, _group: u32, _token: u64, _offset: u32, _bytes: &[u8]) {}
+
+    fn broadcast_done(&mut self, _group: u32, _token: u64, _length: u32) {}
+
+    fn broadcast_sent(&mut self, _group: u32, _buffer: u64) {}
+
+    fn lost(&mut self, peer: u32) {
+        self.lines.flush();
+        self.holdings.forget(peer);
+        self.holdings.ends.push(End::Lost(peer));
+    }
+}

@@ -1,0 +1,392 @@
+//! CLIC as a wire: the engine's messages and regions on one side, frames on the other, the protocol in between.
+//!
+//! ```text
+//!  Clic       the wire: what the engine calls
+//!   desk      what the protocol asks for and reports: frames out, messages in
+//!   memory    messages that wait to be acknowledged, regions, targets
+//!  card       on which interfaces a host is reached
+//!  trial      which ways between hosts work
+//! ```
+//!
+//! A message is copied once, behind its header of 17 bytes, and sent from there, again if need be; what arrives is shown
+//! to the engine where it lies. Regions are sent from where they lie and arrive where they go.
+//!
+//! The protocol moves when this process calls MPI: a lost frame waits for that, and a peer that computes is not lost. Small
+//! path: one system call to send, none to receive.
+
+mod bulk;
+mod card;
+mod desk;
+mod memory;
+mod trial;
+
+pub use card::{Facing, HostCard, Ports};
+pub use trial::{Opposite, RAW, UDP, Verdicts, try_ways};
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+use super::key::JobKey;
+use super::peer::Own;
+use super::port::{Address, Input, Port, Way};
+use super::rails::{Link, MOST_RAILS};
+use super::region::Key;
+use super::timer::MILLISECOND;
+use super::{Card, Endpoint, FRAGMENTS, SendError, Settings, Time};
+use crate::error::Error;
+use crate::{Header, NoResource, RegionKey, Sink};
+use bulk::Bulk;
+use desk::{Desk, End, HEAD_BYTES, Holdings, Lines, head};
+use memory::{Destination, Origin};
+
+/// Frames that are taken from a rail in one progress.
+const FRAMES: usize = 64;
+/// Calls of the system that receive bulk in one progress.
+const BULKS: usize = 8;
+/// Of interfaces that lead to nobody.
+const NO_RAIL: u8 = u8::MAX;
+
+/// A process on another host, as its card describes it.
+#[derive(Clone, Debug)]
+pub struct Contact {
+    /// What it is called here and, as a number, in the whole job.
+    pub peer: PeerIndex,
+    /// The number that its host's filter looks for.
+    pub endpoint: u16,
+    /// Which life it lives.
+    pub incarnation: u32,
+    /// The rails to it, which both number alike: which of the own ports, its end, and whether frames go there below IP.
+    pub rails: Vec<(usize, Address, bool)>,
+}
+
+/// Who this process is.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// What it is called.
+    pub own: PeerIndex,
+    /// The number that peers put into frames for it.
+    pub endpoint: u16,
+    /// Which life it lives.
+    pub incarnation: u32,
+    /// The secret of the job.
+    pub key: JobKey,
+}
+
+/// The wire to processes of other hosts, by frames. Peers are named by place outside, by rank inside.
+pub struct Clic {
+    endpoint: Endpoint,
+    inputs: Vec<Input>,
+    lines: Lines,
+    holdings: Holdings,
+    ranks: Vec<u32>,
+    /// By rank: longest message in bytes.
+    limits: Vec<usize>,
+    /// By rank and interface: the rail to this peer.
+    rails: Vec<[u8; MOST_RAILS]>,
+    /// The peer from which bulk came last: more is expected.
+    bulk_from: u32,
+    /// Bulk is received where it goes; else elsewhere, and copied.
+    in_place: bool,
+    began: Instant,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    asleep: bool,
+}
+
+/// Nobody hears of messages while something is sent.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn arrived(&mut self, _: PeerIndex, _: &Header, _: *const u8, _: usize) {
+        debug_assert!(false, "messages come by progress only");
+    }
+    fn released(&mut self, _: u64) {}
+    fn pulled(&mut self, _: u64) {}
+    fn lost(&mut self, _: PeerIndex) {}
+}
+
+impl Clic {
+    /// The wire of this process to these others, over its ports, each of which is a rail.
+    ///
+    /// # Errors
+    /// [`Error::Network`] when the system refuses a descriptor.
+    pub fn new(identity: Identity, mut ports: Vec<Port>, contacts: &[Contact]) -> Result<Clic, Error> {
+        let refused = |error: rustix::io::Errno| Error::network("watch interfaces", &error.into());
+        let own = Own {
+            key: identity.key,
+            rank: identity.own.0,
+            endpoint: identity.endpoint,
+            incarnation: identity.incarnation,
+        };
+        let mut endpoint = Endpoint::new(own, Settings { silence: None, ..Settings::default() });
+        let (mut ways, mut limits, mut rails) = (Vec::new(), Vec::new(), Vec::new());
+        for contact in contacts {
+            let (rank, slot) = (contact.peer.0, contact.peer.slot());
+            if ways.len() <= slot {
+                ways.resize_with(slot + 1, Vec::new);
+                limits.resize(slot + 1, 0);
+                rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
+            }
+            let (mut links, mut to_peer): (Vec<Link>, Vec<(u8, Way)>) = (Vec::new(), Vec::new());
+            for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
+                let way = ports[*port].way(address, *raw);
+                rails[slot][*port] = links.len() as u8;
+                links.push(Link { payload: way.payload(), speed: u64::from(address.speed) * 125_000 });
+                to_peer.push((*port as u8, way));
+            }
+            endpoint.add(&Card { rank, endpoint: contact.endpoint, incarnation: Some(contact.incarnation), links });
+            limits[slot] = endpoint.peer(rank).map_or(0, super::Peer::eager_limit) - HEAD_BYTES;
+            ways[slot] = to_peer;
+        }
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(refused)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
+        let timer = timer.map_err(refused)?;
+        let (outputs, inputs): (Vec<_>, Vec<_>) = ports.into_iter().map(Port::split).unzip();
+        let descriptors = inputs.iter().flat_map(Input::descriptors).chain([timer.as_fd()]);
+        for descriptor in descriptors {
+            epoll::add(&epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN).map_err(refused)?;
+        }
+        Ok(Clic {
+            endpoint,
+            inputs,
+            lines: Lines::new(outputs, ways),
+            holdings: Holdings::default(),
+            ranks: contacts.iter().map(|contact| contact.peer.0).collect(),
+            limits,
+            rails,
+            bulk_from: 0,
+            in_place: true,
+            began: Instant::now(),
+            epoll,
+            timer,
+            asleep: false,
+        })
+    }
+
+    /// The peers, in the order of their places.
+    pub fn reached(&self) -> Vec<PeerIndex> {
+        self.ranks.iter().map(|rank| PeerIndex(*rank)).collect()
+    }
+
+    /// A descriptor that is readable when [`Clic::progress`] may find something, for whoever sleeps and has called
+    /// [`Clic::fall_asleep`] before.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// The protocol's state, for reports.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn now(&self) -> Time {
+        self.began.elapsed().as_nanos() as Time
+    }
+
+    /// Calls the protocol, while no message can come.
+    #[inline]
+    fn call<T>(&mut self, call: impl FnOnce(&mut Endpoint, Time, &mut Desk<'_, Nobody>) -> T) -> T {
+        let now = self.now();
+        let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut Nobody };
+        let outcome = call(&mut self.endpoint, now, &mut desk);
+        self.lines.flush();
+        outcome
+    }
+
+    /// Largest copied message towards the peer at `place`, in bytes: [`FRAGMENTS`] frames.
+    #[inline]
+    pub fn copied_limit(&self, place: usize) -> usize {
+        const { assert!(FRAGMENTS > 0) };
+        self.limits[self.ranks[place] as usize]
+    }
+
+    /// As [`crate::Wire::copied`], to the peer at `place`.
+    #[inline]
+    pub fn copied(
+        &mut self,
+        place: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        let rank = self.ranks[place];
+        if length > self.limits[rank as usize] {
+            return Err(NoResource);
+        }
+        let (name, bytes) = self.holdings.messages.begin(rank, HEAD_BYTES + length);
+        // SAFETY: there is room for the header and `length` bytes.
+        unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
+        fill(bytes.wrapping_add(HEAD_BYTES));
+        let whole = (HEAD_BYTES + length) as u32;
+        match self.call(|endpoint, now, desk| endpoint.send(now, rank, name, whole, desk)) {
+            Ok(()) => Ok(()),
+            Err(SendError::Lost) => {
+                self.holdings.messages.end(name);
+                Ok(())
+            }
+            Err(SendError::Full | SendError::Long) => {
+                self.holdings.messages.end(name);
+                Err(NoResource)
+            }
+        }
+    }
+
+    /// As [`crate::Wire::copied_row`] and [`crate::Wire::short`], to the peer at `place`.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub unsafe fn row(
+        &mut self,
+        place: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: the caller vouches for the payload; there is room for it.
+        self.copied(place, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
+    }
+
+    /// As [`crate::Wire::publish`], to the peer at `place`.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn publish(&mut self, place: usize, token: u64, source: Source) -> RegionKey {
+        let rank = self.ranks[place];
+        let length = source.length() as u64;
+        let name = self.holdings.origins.add(Origin::new(rank, token, source));
+        let Some(key) = self.endpoint.publish(rank, name, length) else { return RegionKey([0; 2]) };
+        RegionKey([u64::from(key.slot) | u64::from(key.generation) << 32, name])
+    }
+
+    /// As [`crate::Wire::withdraw`], to the peer at `place`.
+    pub fn withdraw(&mut self, place: usize, key: RegionKey) -> bool {
+        let [region, name] = key.0;
+        let withdrawn = self.endpoint.withdraw(self.ranks[place], key_of(region, 0));
+        if withdrawn {
+            self.holdings.origins.take(name);
+        }
+        withdrawn
+    }
+
+    /// As [`crate::Wire::pull`], from the peer at `place`.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
+        let rank = self.ranks[place];
+        if self.endpoint.peer(rank).is_none_or(super::Peer::is_lost) {
+            return;
+        }
+        let wanted = target.length() as u64;
+        let name = self.holdings.destinations.add(Destination::new(rank, token, target));
+        let key = key_of(key.0[0], wanted);
+        self.call(|endpoint, now, desk| endpoint.pull(now, rank, key, name, wanted, desk));
+    }
+
+    /// As [`crate::Wire::progress`].
+    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let now = self.now();
+        if self.asleep {
+            self.asleep = false;
+            self.call(|endpoint, now, desk| endpoint.set_asleep(now, false, desk));
+        }
+        let mut moved = self.lines.is_busy() && self.lines.retry();
+        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, in_place, .. } = self;
+        for (interface, input) in inputs.iter_mut().enumerate() {
+            let mut desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
+            let mut take = |frame: &[u8]| {
+                endpoint.arrived(now, rail_of(rails, frame, interface), frame, &mut desk);
+                desk.lines.flush();
+            };
+            moved |= input.receive(FRAMES, &mut take);
+            if !desk.holdings.destinations.is_empty() {
+                let from = &mut *bulk_from;
+                let mut bulk = Bulk { endpoint, desk, rails, from, interface, now, in_place: *in_place };
+                moved |= input.receive_bulk(BULKS, &mut bulk);
+            }
+        }
+        if self.endpoint.deadline().is_some_and(|at| at <= now) {
+            let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
+            self.endpoint.tick(now, &mut desk);
+            self.lines.flush();
+        }
+        if !self.holdings.unsettled.is_empty() {
+            self.holdings.settle();
+        }
+        moved | self.report(sink)
+    }
+
+    /// Reports what ended.
+    fn report(&mut self, sink: &mut impl Sink) -> bool {
+        if self.holdings.ends.is_empty() {
+            return false;
+        }
+        for end in self.holdings.ends.drain(..) {
+            match end {
+                End::Released(token) => sink.released(token),
+                End::Pulled(token) => sink.pulled(token),
+                End::Lost(rank) => sink.lost(PeerIndex(rank)),
+            }
+        }
+        true
+    }
+
+    /// The last look before a sleep: peers are told, and the descriptor will be readable when the time for something has come.
+    pub fn fall_asleep(&mut self) {
+        if self.asleep {
+            return;
+        }
+        self.call(|endpoint, now, desk| endpoint.set_asleep(now, true, desk));
+        self.asleep = true;
+        let wait = self.endpoint.deadline().map_or(Duration::ZERO, |at| {
+            // Zero would mean never.
+            Duration::from_nanos(at.saturating_sub(self.now()).max(1_000).min(100 * MILLISECOND))
+        });
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: wait };
+        // Refused, it costs a tenth of a second at most: nobody sleeps longer.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
+    }
+
+    /// The peer at `place` is gone, as somebody else knows.
+    pub fn mark_lost(&mut self, place: usize) {
+        let rank = self.ranks[place];
+        self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+    }
+
+    /// This process leaves MPI: peers are told. Then [`Clic::busy`] until they need it no more. Nothing may be sent afterwards.
+    pub fn leave(&mut self) {
+        self.call(|endpoint, now, desk| endpoint.leave(now, desk));
+    }
+
+    /// As [`crate::Wire::busy`].
+    pub fn busy(&self) -> bool {
+        self.endpoint.is_busy()
+            || self.lines.is_busy()
+            || !self.holdings.ends.is_empty()
+            || !self.holdings.destinations.is_empty()
+    }
+}
+
+/// Which of the rails to its sender the frame came over, as an interface has it; nothing is checked.
+fn rail_of(rails: &[[u8; MOST_RAILS]], frame: &[u8], interface: usize) -> u8 {
+    let source = frame.get(8..12).and_then(|bytes| bytes.first_chunk().copied()).map(u32::from_le_bytes);
+    source.and_then(|rank| rails.get(rank as usize)).map_or(NO_RAIL, |rails| rails[interface])
+}
+
+/// The protocol's name of a region. Its length is known to its owner; for a receiver it is as long as what it wants.
+fn key_of(region: u64, length: u64) -> Key {
+    Key { slot: region as u32, generation: (region >> 32) as u32, length }
+}
+
+// SAFETY: the raw pointers in regions and targets lead to memory that `publish` and `pull` were promised to live; the wire is
+// used under the lock of its lane.
+unsafe impl Send for Clic {}

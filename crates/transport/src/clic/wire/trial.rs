@@ -1,0 +1,180 @@
+//! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
+//!
+//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. A host whose
+//! probes are all answered stays a little longer, since others may still wait for its answers. Both hosts must find a way good for it to
+//! be used; the launcher carries their verdicts.
+
+use std::time::{Duration, Instant};
+
+use super::Identity;
+use crate::clic::frame::{Header, Kind};
+use crate::clic::port::{Port, Way};
+
+/// Between two probes of a way.
+const AGAIN: Duration = Duration::from_millis(5);
+/// How long the first process of a host stays after its last probe was answered, if others still probe.
+const STAY: Duration = Duration::from_millis(20);
+
+/// Works below IP.
+pub const RAW: u8 = 1;
+/// Works by UDP.
+pub const UDP: u8 = 2;
+
+/// Which ways work, by host and rail: [`RAW`], [`UDP`], both or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdicts(Vec<Vec<u8>>);
+
+/// The first process of another host.
+#[derive(Clone)]
+pub struct Opposite {
+    /// Its number in the job.
+    pub rank: u32,
+    /// The number that its filter looks for.
+    pub endpoint: u16,
+    /// By rail: which of the own ports faces it, and the ways there, below IP and by UDP.
+    pub rails: Vec<(usize, [Option<Way>; 2])>,
+}
+
+/// Tries the ways to all these hosts for so long at most.
+pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite], patience: Duration) -> Verdicts {
+    let mut trial = Trial {
+        identity,
+        opposites,
+        works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
+        heard: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
+    };
+    let begin = Instant::now();
+    let (mut probe_at, mut done_at) = (begin, None);
+    loop {
+        let now = Instant::now();
+        if now >= probe_at {
+            trial.probe(ports);
+            probe_at = now + AGAIN;
+        }
+        let moved = trial.listen(ports);
+        if done_at.is_none() && trial.is_complete(&trial.works) {
+            done_at = Some(now);
+        }
+        let has_answered = trial.is_complete(&trial.heard) && done_at.is_some();
+        if now >= begin + patience || done_at.is_some_and(|at| now >= at + STAY) || (has_answered && !moved) {
+            return Verdicts(trial.works);
+        }
+        if !moved {
+            std::thread::yield_now();
+        }
+    }
+}
+
+struct Trial<'a> {
+    identity: &'a Identity,
+    opposites: &'a [Opposite],
+    /// By host and rail: ways over which own probes were answered, and others' were heard.
+    works: Vec<Vec<u8>>,
+    heard: Vec<Vec<u8>>,
+}
+
+impl Trial<'_> {
+    /// Whether nothing is missing.
+    fn is_complete(&self, seen: &[Vec<u8>]) -> bool {
+        let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
+        self.opposites
+            .iter()
+            .zip(seen)
+            .all(|(opposite, seen)| opposite.rails.iter().zip(seen).all(|((_, ways), seen)| *seen == all(ways)))
+    }
+
+    fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
+        let opposite = &self.opposites[host];
+        let Some((port, ways)) = opposite.rails.get(rail) else { return };
+        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else { return };
+        let header = Header {
+            sequence: 0,
+            source: self.identity.own.0,
+            endpoint: opposite.endpoint,
+            length: 0,
+            kind,
+            rail: rail as u8,
+            flags: 0,
+            session: 0,
+            acknowledged: 0,
+            words: [which as u32, 0],
+        };
+        // SAFETY: there is no body. A probe that does not go out is a probe without an answer.
+        let _ = unsafe { port.send(&way, &header.encode(&self.identity.key, &[]), std::ptr::null(), 0) };
+    }
+
+    /// Probes what has not been answered.
+    fn probe(&self, ports: &mut [Port]) {
+        for (host, opposite) in self.opposites.iter().enumerate() {
+            for (rail, which) in (0..opposite.rails.len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
+                if self.works[host][rail] >> which & 1 == 0 {
+                    self.send(ports, Kind::Probe, host, rail, which);
+                }
+            }
+        }
+    }
+
+    /// Takes what has come.
+    fn listen(&mut self, ports: &mut [Port]) -> bool {
+        let mut headers = Vec::new();
+        for port in ports.iter_mut() {
+            let mut take = |frame: &[u8]| {
+                headers.extend(Header::decode(&self.identity.key, frame).ok().map(|(header, _)| header));
+            };
+            port.receive(64, &mut take);
+        }
+        for header in &headers {
+            let host = self.opposites.iter().position(|opposite| opposite.rank == header.source);
+            let (Some(host), which) = (host.filter(|_| header.endpoint == self.identity.endpoint), header.words[0])
+            else {
+                continue;
+            };
+            let rail = usize::from(header.rail);
+            if rail >= self.opposites[host].rails.len() || which > 1 {
+                continue;
+            }
+            match header.kind {
+                Kind::Probe => {
+                    self.heard[host][rail] |= 1 << which;
+                    self.send(ports, Kind::Echo, host, rail, which as usize);
+                }
+                Kind::Echo => self.works[host][rail] |= 1 << which,
+                _ => {}
+            }
+        }
+        !headers.is_empty()
+    }
+}
+
+impl Verdicts {
+    /// As text: of each host, in order, a digit for each rail.
+    pub fn to_text(&self) -> String {
+        let digits = |ways: &Vec<u8>| ways.iter().map(u8::to_string).collect::<String>();
+        self.0.iter().map(digits).collect::<Vec<_>>().join(",")
+    }
+
+    /// Reads verdicts; what is no digit works not.
+    pub fn parse(text: &str) -> Verdicts {
+        let ways = |part: &str| part.bytes().map(|digit| digit.wrapping_sub(b'0') & (RAW | UDP)).collect();
+        Verdicts(text.split(',').map(ways).collect())
+    }
+
+    /// Which ways work to a host, over a rail.
+    pub fn of(&self, host: usize, rail: usize) -> u8 {
+        self.0.get(host).and_then(|ways| ways.get(rail)).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_read_back() {
+        let verdicts = Verdicts(vec![vec![3, 1], vec![], vec![2]]);
+        assert_eq!(verdicts.to_text(), "31,,2");
+        assert_eq!(Verdicts::parse("31,,2"), verdicts);
+        assert_eq!((verdicts.of(0, 1), verdicts.of(1, 0), verdicts.of(9, 9)), (1, 0, 0));
+        assert_eq!(Verdicts::parse("x").of(0, 0) & !3, 0);
+    }
+}
