@@ -6,9 +6,11 @@
 #   make wheel-manylinux       a wheel for any machine with glibc 2.28 or newer and no Rust, in build/manylinux; checked
 #   make install PREFIX=/opt/towpath
 #   make bench [ROUNDS=9]      the table against MPICH, Open MPI and Intel MPI
+#   make bench-hosts           the same between hosts, which are network namespaces
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
-#                              10^7 steps of CLIC's protocol in its simulator
+#                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite
+#                              over 2 and 4 hosts, by each transport
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes
 #
@@ -24,7 +26,7 @@ REPEAT ?= 500
 LOCKED = mkdir -p build && flock build/lock
 TIMED = $(PYTHON) tests/timed.py
 
-.PHONY: build wheel wheel-manylinux install demo test bench stress fuzz lint clean
+.PHONY: build wheel wheel-manylinux install demo test bench bench-hosts stress fuzz lint clean
 
 build:
 	@$(LOCKED) $(TIMED) "build the libraries" $(CARGO) run -q -p xtask -- dist --prefix build/install
@@ -52,12 +54,16 @@ lint:
 bench: build
 	@$(PYTHON) benchmarks/run.py --rounds $(ROUNDS)
 
+bench-hosts: build
+	@$(PYTHON) benchmarks/hosts.py --rounds $(ROUNDS)
+
 stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)'
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-transport --test clic -- --include-ignored)
+	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.
 FUZZ = clic_frame clic_endpoint

@@ -4,12 +4,14 @@
     mpi4py_suite.py --ranks 1 2 3 4                 Towpath's wheel beside mpi4py's wheel (the MPICH ABI)
     mpi4py_suite.py --face standard --ranks 2       mpi4py built from source with Towpath's mpicc against the standard ABI
     mpi4py_suite.py --library mpich --record        the same on MPICH; writes which tests it skips into skipped_on_mpich.txt
+    mpi4py_suite.py --hosts 2 --mtu 9000 --ranks 4  over hosts that are namespaces (see tests/hosts)
 
 excluded.toml names what is left out, with a reason each. A test counts as passed when it passed on every rank. A test that is
 skipped must be skipped on MPICH as well. Every rank asserts that the library it has loaded is the one under test.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -18,10 +20,11 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE.parent / "mpi"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "mpi"), str(HERE.parent / "hosts")]
 import environments  # noqa: E402
+import links  # noqa: E402
 import run as runner  # noqa: E402
+import traffic  # noqa: E402
 
 VERSION = "4.1.2"
 SKIPPED_ON_MPICH = HERE / "skipped_on_mpich.txt"
@@ -36,6 +39,8 @@ def parse_arguments():
     parser.add_argument("--timeout", type=float, default=900, help="seconds for one number of ranks")
     parser.add_argument("--record", action="store_true", help="write the tests that were skipped into skipped_on_mpich.txt")
     parser.add_argument("--python", type=Path, help="a Python that has mpi4py and the library under test")
+    links.add_options(parser.add_argument_group("several hosts", "joined by a network of this machine's own"))
+    parser.set_defaults(hosts=None)
     return parser.parse_args()
 
 
@@ -75,15 +80,14 @@ def standard_environment(library, prefix):
 
 
 def prepare(options):
-    """Python, launcher and folder of the libraries under test."""
+    """Python and installation of the library under test."""
     if options.python:
-        prefix = options.python.absolute().parent.parent
-        return options.python.absolute(), prefix / "bin" / "mpiexec", prefix / "lib"
+        return options.python.absolute(), runner.Library(options.library, options.python.absolute().parent.parent)
     venv = environments.venv("mpich") if options.library == "mpich" else environments.towpath_venv()
     python = venv / "bin" / "python"
     if options.face == "standard":
         python = standard_environment(options.library, venv) / "bin" / "python"
-    return python, venv / "bin" / "mpiexec", venv / "lib"
+    return python, runner.Library(options.library, venv)
 
 
 def exclusions(face):
@@ -100,17 +104,16 @@ def exclusions(face):
     return arguments
 
 
-def run_suite(options, ranks, python, launcher, library_folder):
+def run_suite(options, ranks, python, library):
     """One run; returns the events of every rank and the exit status (None after a hang)."""
     folder = environments.BUILD / "mpi4py" / f"{options.library}-{options.face}-{ranks}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     selection = [word for name in options.include for word in ("-i", name)]
-    command = [launcher, "-n", ranks, python, HERE / "mpi4py_rank.py", folder, library_folder, source() / "test" / "main.py",
+    command = [*library.launcher(ranks), python, HERE / "mpi4py_rank.py", folder, library.prefix / "lib", source() / "test" / "main.py",
                "-q", *selection, *exclusions(options.face)]
     mark = f"mpi4py-{time.time_ns()}"
-    settings = {**runner.MPICH_SETTINGS} if options.library == "mpich" else {}
-    environment = environments.clean_environment(**settings, **{runner.MARKER: mark})
+    environment = library.environment({runner.MARKER: mark})
     with open(folder / "output", "w") as output:
         child = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=subprocess.STDOUT, start_new_session=True)
@@ -186,17 +189,22 @@ def report(options, ranks, events, status, folder, seconds):
 
 def main():
     options = parse_arguments()
-    python, launcher, library_folder = prepare(options)
+    python, library = prepare(options)
+    if options.hosts and "HOSTS_NAMES" not in os.environ:
+        source()
+        network = [HERE.parent / "hosts" / "hosts.py", *links.words(options)]
+        os.execv(sys.executable, [sys.executable, *(str(word) for word in network), "--", sys.executable, *sys.argv])
     totals, record = [0, 0, 0], []
     for ranks in options.ranks:
         started = time.monotonic()
-        events, status, folder = run_suite(options, ranks, python, launcher, library_folder)
+        events, status, folder = run_suite(options, ranks, python, library)
         *counts, skipped = report(options, ranks, events, status, folder, time.monotonic() - started)
         totals = [total + count for total, count in zip(totals, counts)]
         record += [f"{ranks} {test}" for test in sorted(skipped)]
     if options.record:
         head = f"# Tests of mpi4py {VERSION} that are skipped on MPICH 5.0.2, by number of ranks; written by mpi4py_suite.py --record.\n"
         SKIPPED_ON_MPICH.write_text(head + "\n".join(record) + "\n")
+    traffic.show()
     print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     return 1 if totals[1] or not totals[0] else 0
 

@@ -19,6 +19,7 @@ but root of a user namespace is needed. Where the system forbids that, a sentenc
 """
 
 import argparse
+import ctypes
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ from pathlib import Path
 import links
 
 SKIPPED = 77
+SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 INSIDE = "HOSTS_INSIDE"
 # Where `ip` looks for namespaces: a file system of this process, in which its scripts lie too.
 NAMESPACES = Path("/run/netns")
@@ -36,7 +38,9 @@ ENTER = """#!/bin/sh
 # Runs a command on a host: enter [options] NAME COMMAND...
 while [ "${1#-}" != "$1" ]; do shift; done
 name=$1; shift
-exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "exec $*"' "$name" "$@"
+# Words such as NAME=value before a command are the shell's.
+case $1 in *=*) words=$*;; *) words="exec $*";; esac
+exec nsenter --net={namespaces}/$name unshare --uts sh -c 'hostname "$0"; eval "$1"' "$name" "$words"
 """
 RUN = """#!/bin/sh
 # Runs a command on a host: run NAME COMMAND...
@@ -117,7 +121,20 @@ def main():
         print(f"skipped: {reason}")
         return SKIPPED
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", [*outer(), sys.executable, __file__, *sys.argv[1:]])
+    return keep_until_told([*outer(), sys.executable, __file__, *sys.argv[1:]])
+
+
+def keep_until_told(command):
+    """Runs what makes the namespaces. unshare itself takes no SIGTERM; what it started ends with it."""
+    # It shall end with this process, however that ends.
+    die_with_parent = ctypes.CDLL(None).prctl
+    child = subprocess.Popen(command, preexec_fn=lambda: die_with_parent(SET_DEATH_SIGNAL, signal.SIGKILL))
+    signal.signal(signal.SIGTERM, lambda *_: child.kill())
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue
 
 
 if __name__ == "__main__":

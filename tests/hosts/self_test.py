@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -183,6 +184,30 @@ def judged_in_vain(counts, frames):
     return [f"a network without faults passes for one with {words}" for words in wrong]
 
 
+def ended_by(how):
+    """What is wrong when hosts.py is ended by a signal: nothing that it started may live on."""
+    mark = f"{os.getpid()}-{how}"
+    environment = {**os.environ, "HOSTS_TEST_MARK": mark}
+    with subprocess.Popen([sys.executable, hosts.__file__, "--", "sh", "-c", "echo runs; sleep 300"], stdout=subprocess.PIPE, env=environment) as child:
+        child.stdout.readline()
+        child.send_signal(how)
+        for _ in range(200):
+            left = [entry for entry in Path("/proc").glob("[0-9]*/environ") if f"HOSTS_TEST_MARK={mark}".encode() in readable(entry)]
+            if not left:
+                return []
+            time.sleep(0.05)
+        for entry in left:
+            os.kill(int(entry.parent.name), signal.SIGKILL)
+        return [f"{len(left)} processes live on after {how!r}"]
+
+
+def readable(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def main():
     if sys.argv[1:2] == ["--receive"]:
         return receive(sys.argv[2])
@@ -197,8 +222,10 @@ def main():
         return hosts.SKIPPED
     passed = failed = skipped = 0
     rows = [row for row in ROWS if re.search(options.filter, row[0])]
+    ends = [how for how in (signal.SIGTERM, signal.SIGKILL) if re.search(options.filter, f"ended by {how.name}")]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for (name, *_), (problems, said) in zip(rows, pool.map(run_row, rows)):
+        ended = [((f"ended by {how.name}",), (ended_by(how), "")) for how in ends]
+        for (name, *_), (problems, said) in [*ended, *zip(rows, pool.map(run_row, rows))]:
             word = "skip" if problems is None else "FAIL" if problems else "ok  "
             print(f"{word} {name}" + (f" ({said})" if said else ""), flush=True)
             for problem in problems or []:

@@ -39,6 +39,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "hosts")]
 import environments  # noqa: E402
 import links  # noqa: E402
+import traffic  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 FACES = ["mpich", "standard"]
@@ -336,7 +337,7 @@ def main():
     build(cases, library)
     if options.hosts and "HOSTS_NAMES" not in os.environ:
         network = [HERE.parent / "hosts" / "hosts.py", *links.words(options)]
-        return subprocess.call([sys.executable, *network, "--", sys.executable, *sys.argv])
+        os.execv(sys.executable, [sys.executable, *(str(word) for word in network), "--", sys.executable, *sys.argv])
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
     try:
         passed, failed, late = run_all(cases, library, options)
@@ -345,6 +346,7 @@ def main():
             busy.kill()
             busy.wait()
     skipped += late
+    traffic.show()
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed or not passed else 0
 
