@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Speed between hosts that are network namespaces: Towpath by each of its transports, one bare TCP connection, and the three peers
+over TCP, each with the system's congestion control and with cubic; interleaved A B C A B C, with medians, ratios and the bars.
+
+    hosts.py                              everything, nine rounds (an hour on two cores)
+    hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
+    hosts.py --append ...                 further rounds of the same table
+    hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
+
+Rank i runs on core i modulo the number of cores; so do the ends of the bare connection. The networks are made by tests/hosts. The links
+of two hosts are a veth pair, where a packet is a copy in memory and 64 KiB of TCP travel as one: only where a rate is set, they resemble
+a wire. Read ratios, not times.
+"""
+
+import argparse
+import csv
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bars
+import run
+from run import environments
+
+HERE = Path(__file__).resolve().parent
+TEST_HOSTS = HERE.parent / "tests" / "hosts" / "hosts.py"
+SOURCES = HERE / "between"
+OUT = environments.BUILD / "bench" / "hosts"
+CSV = environments.BUILD / "bench" / "hosts.csv"
+COLUMNS = ["date", "round", "line_ns", "subject", "network", "name", "bytes", "value"]
+BATCH = "0.03"
+PORT = "5201"
+# Puts a rank of a host, or whatever else is started there, on the host's core.
+PINNED = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+exec taskset -c $((${1#host} % CORES)) "$BY" "$@"
+"""
+
+PAIR = ["latency:1", "latency:1024", "latency:8192", "latency:65536", "latency:1048576", "bandwidth:1048576", "rate:1024"]
+
+
+@dataclass
+class Network:
+    """Hosts and their links, and what is measured on them."""
+
+    name: str
+    options: str
+    figures: list
+    who: str = ".*"
+    ranks: int = 2
+    hosts: int = 2
+    anew: bool = False  # made again for each run, because something happens to it
+    pinned: bool = True
+    rounds: int = 99
+
+
+NETWORKS = [
+    Network("1500", "--mtu 1500", PAIR),
+    Network("9000", "--mtu 9000", PAIR),
+    Network("gigabit", "--rate 1gbit", ["bandwidth:1048576"], "towpath|bare"),
+    Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath|bare"),
+    Network("dying", "--rate 1gbit --rails 2 --kill-rail 1 --after 2", ["whole:4"], "towpath", anew=True, rounds=3),
+    Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath|bare"),
+    Network("eight", "--hosts 8 --mtu 9000", ["broadcast:65536", "unicasts:65536"], "towpath|cubic", ranks=8, hosts=8),
+    Network("start", "--hosts 8", ["start"], "towpath|^(mpich|intel)$", ranks=256, hosts=8, pinned=False, rounds=3),
+]
+
+
+@dataclass
+class Subject:
+    """Who is measured: a library with its settings, or the bare connection."""
+
+    name: str
+    library: run.Library = None
+    settings: dict = field(default_factory=dict)
+    cubic: bool = False
+
+
+def subjects(transports, prefix):
+    """Everybody."""
+    own = run.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
+    found = [Subject("bare")] + [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name}) for name in transports]
+    settings = {"mpich": {"UCX_TLS": "tcp,self"}, "openmpi": {}, "intel": {"I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "FI_PROVIDER": "tcp"}}
+    for library in run.libraries(["mpich", "openmpi", "intel"]):
+        extra = {**library.settings, **settings[library.name]}
+        found += [Subject(library.name, library, extra), Subject(f"{library.name}-cubic", library, extra, cubic=True)]
+    return found
+
+
+def is_newer(binary, sources):
+    return binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in sources)
+
+
+def compile_one(compiler, source, binary, *options):
+    """Compiles one program when its source, a header or its library is newer."""
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    if not is_newer(binary, [source, SOURCES / "measure.h"]):
+        environments.command([*compiler, "-O2", source, "-o", binary, *options], f"bench-hosts-{binary.parent.name}-{binary.name}.log",
+                             env=environments.clean_environment())
+
+
+def build(chosen):
+    compile_one(["cc", "-pthread"], HERE / "line_ping_pong.c", run.OUT / "programs" / "line_ping_pong")
+    compile_one(["cc"], SOURCES / "bare.c", OUT / "bare" / "bare")
+    compile_one(["cc", "-shared", "-fPIC"], SOURCES / "cubic.c", OUT / "bare" / "cubic.so")
+    for library in {subject.library.name: subject.library for subject in chosen if subject.library}.values():
+        link = ["-lmpi"] if library.name == "intel" else []
+        compile_one(library.compiler, SOURCES / "mpi.c", OUT / library.name / "mpi", *link)
+        compile_one(library.compiler, HERE / "start.c", OUT / library.name / "start", *link)
+    for name in ("ENTER", "RUN"):
+        script = OUT / f"pinned-{name.lower()}"
+        script.write_text(PINNED.replace("CORES", str(run.CORES)).replace("$BY", f"$HOSTS_{name}"))
+        script.chmod(0o755)
+
+
+def launcher(library, network):
+    """The words that start ranks on the hosts of a network."""
+    names = os.environ["HOSTS_NAMES"].split(",")
+    each = network.ranks // len(names)
+    enter, enter_plainly = OUT / "pinned-enter", OUT / "pinned-run"
+    if not network.pinned:
+        enter, enter_plainly = os.environ["HOSTS_ENTER"], os.environ["HOSTS_RUN"]
+    start = [library.prefix / "bin" / "mpiexec", "-n", network.ranks]
+    if library.name == "towpath":
+        return [*start, "--hosts", ",".join(names), "-ppn", each, "--launcher", f"{enter_plainly} {{host}}"]
+    if library.name == "openmpi":
+        places = ",".join(f"{name}:{each}" for name in names)
+        return [*start, "--host", places, "--bind-to", "none", "--prtemca", "plm_ssh_agent", enter, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
+                "--mca", "btl_tcp_if_include", "10.77.0.0/24"]
+    how = ["-bootstrap", "rsh", "-bootstrap-exec", enter] if library.name == "intel" else ["-launcher", "rsh", "-launcher-exec", enter]
+    return [*start, *how, "-hosts", ",".join(names), "-ppn", each]
+
+
+def settings_of(subject, network):
+    """Variables of a subject; what differs where ranks share hosts and cores."""
+    found = dict(subject.settings)
+    if subject.cubic:
+        found["LD_PRELOAD"] = OUT / "bare" / "cubic.so"
+    if network.ranks > run.CORES and subject.library.name == "mpich":
+        found["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"
+    if network.ranks > network.hosts and subject.library.name != "towpath":
+        found.update({"mpich": {"UCX_TLS": "tcp,self,sm"}, "intel": {"I_MPI_FABRICS": "shm:ofi"}}.get(subject.library.name, {}))
+    return found
+
+
+def measure_bare(network):
+    """The figures over one connection between the first two hosts."""
+    program = OUT / "bare" / "bare"
+    with subprocess.Popen([OUT / "pinned-run", "host1", program, "listen", PORT]) as listener:
+        command = ["taskset", "-c", "0", program, BATCH, "10.77.0.2", PORT, *network.figures]
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        finally:
+            listener.kill()
+    return rows_of(result)
+
+
+def rows_of(result):
+    if result.returncode:
+        print(f"   ended with {result.returncode}: {result.stderr[-300:]}", flush=True)
+        return []
+    rows = [line.split() for line in result.stdout.splitlines()]
+    return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) == 3]
+
+
+def measure(subject, network):
+    """One run: a list of (name, bytes, value); empty when it failed."""
+    if subject.library is None:
+        return measure_bare(network)
+    starting = network.figures == ["start"]
+    program = [OUT / subject.library.name / "start"] if starting else [OUT / subject.library.name / "mpi", BATCH, *network.figures]
+    pin = ["taskset", "-c", "0"] if network.pinned else []
+    command = [*pin, *launcher(subject.library, network), *program]
+    started = time.monotonic()
+    try:
+        result = subprocess.run([str(word) for word in command], env=environments.clean_environment(**settings_of(subject, network)),
+                                capture_output=True, text=True, timeout=70, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        print(f"   {subject.name} {network.name}: still ran after 70 s", flush=True)
+        return []
+    if starting and not result.returncode:
+        return [("start", 0, time.monotonic() - started)]
+    return rows_of(result)
+
+
+def measure_inside(network, chosen, first, rounds):
+    """In the namespaces of the hosts: some rounds of everybody, added to the CSV file."""
+    date = time.strftime("%Y-%m-%d %H:%M")
+    with open(CSV, "a", newline="") as file:
+        writer = csv.writer(file)
+        for number in range(first, first + rounds):
+            line = run.line_nanoseconds()
+            for subject in chosen:
+                for name, size, value in measure(subject, network):
+                    writer.writerow([date, number, f"{line:.0f}", subject.name, network.name, name, size, value])
+            file.flush()
+
+
+def chosen_of(everybody, network, options):
+    return [one for one in everybody if re.search(network.who, one.name) and re.search(options.subjects, one.name)]
+
+
+def measure_all(options, everybody):
+    """Makes each network in turn and measures on it."""
+    done = defaultdict(int)
+    if options.append and CSV.exists():
+        for network, by_round in rounds_of(CSV).items():
+            done[network] = max(by_round) + 1
+    else:
+        CSV.parent.mkdir(parents=True, exist_ok=True)
+        CSV.write_text(",".join(COLUMNS) + "\n")
+    for network in NETWORKS:
+        if not re.search(options.only, network.name):
+            continue
+        started, rounds = time.monotonic(), min(options.rounds, network.rounds)
+        names = [one.name for one in chosen_of(everybody, network, options)]
+        # Whoever measures has all rounds of a network in one process, but where the network does not outlive a run.
+        parts = [(number, 1, [name]) for number in range(rounds) for name in names] if network.anew else [(0, rounds, names)]
+        for first, count, some in parts:
+            inner = ["--inside", network.name, "--first", str(done[network.name] + first), "--rounds", str(count), "--subjects",
+                     "^(" + "|".join(some) + ")$", "--transports", ",".join(options.transports), "--prefix", options.prefix]
+            command = [sys.executable, TEST_HOSTS, *network.options.split(), "--", sys.executable, __file__, *inner]
+            subprocess.run([str(word) for word in command], check=True)
+        print(f"{network.name}: {rounds} rounds in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def read(path):
+    """Figures as {(network, name, bytes): {subject: {round: value}}}."""
+    figures = defaultdict(lambda: defaultdict(dict))
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            figures[row["network"], row["name"], int(row["bytes"])][row["subject"]][int(row["round"])] = float(row["value"])
+    return figures
+
+
+def rounds_of(path):
+    found = defaultdict(set)
+    for (network, _, _), by_subject in read(path).items():
+        for by_round in by_subject.values():
+            found[network].update(by_round)
+    return found
+
+
+def table(path):
+    """Medians of everybody, and the bars with their verdicts."""
+    figures = read(path)
+    names = list(dict.fromkeys(name for by_subject in figures.values() for name in by_subject))
+    text = [f"Medians on {run.CORES} cores.", "", "| network | what | bytes | unit | rounds | " + " | ".join(names) + " |",
+            "|---|---|---|---|---|" + "---|" * len(names)]
+    for (network, name, size), by_subject in figures.items():
+        cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
+        rounds = max(len(by_round) for by_round in by_subject.values())
+        text.append(f"| {network} | {name} | {size} | {bars.UNITS[name]} | {rounds} | " + " | ".join(cells) + " |")
+    return "\n".join(text + ["", *bars.verdicts(figures)]) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help=f"networks that this regular expression finds: {', '.join(one.name for one in NETWORKS)}")
+    parser.add_argument("--subjects", default="", help="who is measured: a regular expression for bare, towpath-tcp, mpich, mpich-cubic, ...")
+    parser.add_argument("--transports", type=lambda text: text.split(","), default=["tcp"], help="Towpath's, separated by commas")
+    parser.add_argument("--prefix", type=lambda text: Path(text).absolute(), default=environments.BUILD / "install", help="where Towpath is installed")
+    parser.add_argument("--append", action="store_true", help="add rounds to what was recorded")
+    parser.add_argument("--table", type=Path, help="only print the table of recorded figures")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.table:
+        print(table(options.table))
+        return
+    everybody = subjects(options.transports, options.prefix)
+    if options.inside:
+        network = next(one for one in NETWORKS if one.name == options.inside)
+        measure_inside(network, chosen_of(everybody, network, options), options.first, options.rounds)
+        return
+    with environments.lock():
+        build([one for one in everybody if re.search(options.subjects, one.name)])
+        measure_all(options, everybody)
+    text = table(CSV)
+    CSV.with_suffix(".md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
