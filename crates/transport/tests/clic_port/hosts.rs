@@ -13,13 +13,14 @@ const INSIDE: &str = "TOWPATH_TEST_INSIDE";
 
 /// Host n has the device `eth` and the address 10.77.0.(n + 1).
 pub(crate) struct Hosts {
+    /// Of the hosts, and of the switch between them.
     namespaces: Vec<File>,
 }
 
 /// Runs a test that needs hosts, or says why it cannot. `name` is that of the test.
 pub(crate) fn with_hosts(name: &str, count: usize, mtu: usize, test: impl FnOnce(&Hosts)) {
-    match Hosts::new(count, mtu) {
-        Ok(hosts) => test(&hosts),
+    match new_namespace() {
+        Ok(_) => test(&Hosts::new(count, mtu).unwrap()),
         Err(reason) if config::environment(INSIDE).is_some() => println!("skipped: {reason}"),
         Err(_) => again_inside(name),
     }
@@ -68,15 +69,14 @@ pub(crate) fn tool(name: &str, words: &str) -> Result<(), String> {
 
 impl Hosts {
     fn new(count: usize, mtu: usize) -> Result<Hosts, String> {
-        let namespaces: Vec<File> = (0..count).map(|_| new_namespace()).collect::<Result<_, _>>()?;
+        let namespaces: Vec<File> = (0..=count).map(|_| new_namespace()).collect::<Result<_, _>>()?;
         let hosts = Hosts { namespaces };
         let path = |host: usize| format!("/proc/{}/fd/{}", std::process::id(), hosts.namespaces[host].as_raw_fd());
         if count == 2 {
             hosts.enter(0);
             ip(&format!("link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {}", path(1)))?;
         } else {
-            // The last namespace that was made; host 0 and the switch are apart.
-            let _switch = new_namespace()?;
+            hosts.enter(count);
             ip(&format!("link add switch mtu {mtu} type bridge"))?;
             ip("link set switch up")?;
             for host in 0..count {

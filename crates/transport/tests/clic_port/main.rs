@@ -5,7 +5,7 @@ mod traffic;
 
 use hosts::with_hosts;
 use towpath_transport::clic::frame::Kind;
-use towpath_transport::clic::port::{Carrier, Port, interfaces};
+use towpath_transport::clic::port::{Carrier, GroupAddress, Port, interfaces};
 use traffic::{Inbox, body, frame, until};
 
 fn loopback() -> Port {
@@ -47,9 +47,60 @@ fn frames_arrive() {
         with_hosts("frames_arrive", 2, mtu, |hosts| {
             let (mut one, mut other) = (hosts.port(0), hosts.port(1));
             assert!(one.without_raw().is_none(), "{:?}", one.without_raw());
-            for carriers in [[Carrier::Raw; 2], [Carrier::Raw, Carrier::Udp], [Carrier::Udp; 2]] {
+            for carriers in
+                [[Carrier::Raw; 2], [Carrier::Raw, Carrier::Udp], [Carrier::Raw, Carrier::Crafted], [Carrier::Udp; 2]]
+            {
                 everything_arrives(&mut one, &mut other, carriers);
             }
         });
     }
+}
+
+#[test]
+fn groups_reach_their_members_and_nobody_of_the_same_host() {
+    with_hosts("groups_reach_their_members_and_nobody_of_the_same_host", 3, 1500, |hosts| {
+        let homes = [0, 1, 2, 0, 1];
+        let mut ports: Vec<Port> = homes.into_iter().map(|host| hosts.port(host)).collect();
+        for raw in [true, false] {
+            let [group, strange] = [1, 2].map(|number| GroupAddress::new(99, number));
+            let way = ports[0].group_way(&group, raw);
+            for (port, home) in ports.iter_mut().zip(homes) {
+                hosts.enter(home);
+                port.join(&group, raw).unwrap();
+            }
+            let mut heard = vec![Inbox::default(); ports.len()];
+            let round = |group: &GroupAddress, ports: &mut [Port], number: u32| {
+                let way = ports[0].group_way(group, raw);
+                let body = body(number, 700);
+                let header = frame(0xffff, Kind::Broadcast, number, body.len());
+                // SAFETY: the body lives.
+                assert!(unsafe { ports[0].send(&way, &header, body.as_ptr(), body.len()) });
+            };
+            for number in 0..20 {
+                round(&group, &mut ports, number);
+                round(&strange, &mut ports, 1000 + number);
+            }
+            let all: Vec<u32> = (0..20).collect();
+            until("all members hear it", || {
+                for (port, inbox) in ports.iter_mut().zip(&mut heard) {
+                    port.receive(64, &mut |frame| inbox.take_small(frame));
+                }
+                [1, 2, 4].iter().all(|member| heard[*member].among(&all) == all)
+            });
+            for host_mate in [0, 3] {
+                assert!(
+                    heard[host_mate].numbers().is_empty(),
+                    "raw {raw}: port {host_mate} hears its own host: {:?}",
+                    heard[host_mate].numbers()
+                );
+            }
+            assert_eq!(usize::from(way.payload()), if raw { 1468 } else { 1440 });
+            if !raw {
+                assert!(heard.iter().all(|inbox| inbox.numbers().iter().all(|number| *number < 1000)), "not joined");
+            }
+            for port in &mut ports {
+                port.leave(&group, raw);
+            }
+        }
+    });
 }

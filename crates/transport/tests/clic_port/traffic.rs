@@ -40,7 +40,7 @@ pub(crate) fn frame(endpoint: u16, kind: Kind, number: u32, length: usize) -> [u
 }
 
 /// What arrived.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Inbox {
     small: Vec<u32>,
 }
@@ -56,6 +56,11 @@ impl Inbox {
     /// The numbers of the small frames.
     pub(crate) fn numbers(&self) -> Vec<u32> {
         self.small.clone()
+    }
+
+    /// Those of the numbers that came, in their order.
+    pub(crate) fn among(&self, numbers: &[u32]) -> Vec<u32> {
+        self.small.iter().copied().filter(|number| numbers.contains(number)).collect()
     }
 
     /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it where it is expected.

@@ -11,14 +11,15 @@ use std::sync::Arc;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 use super::bulk::{Arrivals, LONGEST_SUPER, Scatter};
+use super::group::{self, Members};
 use super::system::{Name, Sent, row, send, set_number, widen};
-use super::{Counters, Frame};
+use super::{Counters, Frame, GroupAddress};
 use crate::clic::frame::HEADER_BYTES;
 
 const UDP_SEGMENT: i32 = 103;
 const UDP_GRO: i32 = 104;
 /// Segments of a super-frame that every kernel takes.
-const SEGMENTS: usize = 64;
+pub(super) const SEGMENTS: usize = 64;
 /// Bytes of a super-frame, headers of IP and UDP excluded.
 const SUPER_BYTES: usize = 65_535 - 48;
 /// Bytes that may wait to be received.
@@ -42,6 +43,7 @@ pub(super) struct Outgoing {
 pub(super) struct Incoming {
     small: Arc<OwnedFd>,
     bulk: Arc<OwnedFd>,
+    groups: Option<Members>,
     ports: [u16; 2],
     buffer: Vec<u8>,
     scatter: Option<Scatter>,
@@ -55,16 +57,19 @@ unsafe impl Send for Outgoing {}
 struct Control([u8; 64]);
 
 /// Opens the sockets on an address, on ports that the system chooses.
-pub(super) fn open(address: IpAddr) -> io::Result<(Outgoing, Incoming)> {
+pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incoming)> {
     let (small, port) = bound(address, SMALL_BUFFER)?;
     let (bulk, bulk_port) = bound(address, BULK_BUFFER)?;
     // A kernel that does not know it delivers datagrams one by one.
     let _ = set_number(&bulk, libc::SOL_UDP, UDP_GRO, 1);
+    if address.is_ipv4() {
+        group::prepare(&small, index)?;
+    }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let rows = Vec::with_capacity(2 * SEGMENTS);
     let outgoing = Outgoing { small: Arc::clone(&small), bulk: Arc::clone(&bulk), rows, cuts: true };
     let buffer = vec![0; LONGEST_SUPER];
-    Ok((outgoing, Incoming { small, bulk, ports: [port, bulk_port], buffer, scatter: None }))
+    Ok((outgoing, Incoming { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
 
 impl Outgoing {
@@ -132,33 +137,26 @@ impl Incoming {
         self.ports
     }
 
-    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
-        [&self.small, &self.bulk]
+    pub(super) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
+        let own = [&*self.small, &*self.bulk];
+        own.into_iter().chain(self.groups.as_ref().map(|members| &members.socket))
     }
 
-    /// Lends the small frames that are here to `take`, at most so many; true if there was one.
-    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
-        for count in 0..most {
-            let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-            // SAFETY: the buffer is writable for its length.
-            let got = unsafe {
-                libc::recv(self.small.as_raw_fd(), self.buffer.as_mut_ptr().cast(), self.buffer.len(), flags)
-            };
-            match usize::try_from(got) {
-                Ok(length) => match self.buffer.get(..length) {
-                    Some(frame) => take(frame),
-                    None => counters.truncated += 1,
-                },
-                Err(_) => match Sent::of(-1) {
-                    Sent::Error(error) => {
-                        clear(&self.small, error);
-                        counters.errors += 1;
-                    }
-                    _ => return count > 0,
-                },
-            }
+    /// Joins a group on an interface, or leaves it.
+    pub(super) fn change(&mut self, group: &GroupAddress, index: u32, joins: bool) -> io::Result<()> {
+        if self.groups.is_none() && joins {
+            self.groups = Some(Members::open(group.port)?);
         }
-        true
+        self.groups.as_ref().map_or(Ok(()), |members| members.change(group, index, joins))
+    }
+
+    /// Lends the small frames that are here to `take`, at most so many of each socket; true if there was one.
+    pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
+        let came = receive(&self.small, &mut self.buffer, most, counters, take);
+        match &self.groups {
+            Some(members) => receive(&members.socket, &mut self.buffer, most, counters, take) || came,
+            None => came,
+        }
     }
 
     /// Receives a super-frame of bulk; false when there was none.
@@ -190,6 +188,34 @@ impl Incoming {
     }
 }
 
+fn receive(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    most: usize,
+    counters: &mut Counters,
+    take: &mut impl FnMut(&[u8]),
+) -> bool {
+    for count in 0..most {
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: the buffer is writable for its length.
+        let got = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+        match usize::try_from(got) {
+            Ok(length) => match buffer.get(..length) {
+                Some(frame) => take(frame),
+                None => counters.truncated += 1,
+            },
+            Err(_) => match Sent::of(-1) {
+                Sent::Error(error) => {
+                    clear(socket, error);
+                    counters.errors += 1;
+                }
+                _ => return count > 0,
+            },
+        }
+    }
+    true
+}
+
 /// Length of the segments of a super-frame that was received, 0 if it is none.
 fn segment_of(message: &libc::msghdr) -> usize {
     // SAFETY: the kernel has filled the control messages in, and said how long they are.
@@ -207,7 +233,7 @@ fn segment_of(message: &libc::msghdr) -> usize {
 }
 
 /// How many of the frames make one super-frame: all but the last of one length.
-fn super_frame(frames: &[Frame]) -> usize {
+pub(super) fn super_frame(frames: &[Frame]) -> usize {
     let Some(first) = frames.first() else { return 0 };
     let segment = HEADER_BYTES + first.length;
     let most = SEGMENTS.min(SUPER_BYTES / segment).max(1);

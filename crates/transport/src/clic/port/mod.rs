@@ -16,75 +16,37 @@
 
 mod address;
 mod bulk;
+mod craft;
 mod datagram;
 mod filter;
+mod group;
 mod interface;
 mod raw;
 mod ring;
 mod system;
+mod way;
 
 pub use address::Address;
 pub use bulk::{Arrivals, MOST_PLACES, Places};
+pub use group::GroupAddress;
 pub use interface::{Interface, interfaces};
+pub use way::{Carrier, Frame, Way};
 
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::endpoint::EVERYBODY;
 use super::frame::HEADER_BYTES;
 use crate::error::Error;
-use system::{Name, Sent};
+use system::Sent;
+use way::Route;
 
 /// CLIC's ethertype: the first of the two that are left for local experiments (IEEE 802).
 pub const ETHERTYPE: u16 = 0x88b5;
 
-const IPV4_HEADERS: u16 = 20 + 8;
-const IPV6_HEADERS: u16 = 40 + 8;
-
-/// While nobody seems to use the UDP side, it is looked at every so many times.
+/// While nobody seems to use the UDP side beside a raw one, it is looked at every so many times.
 const SELDOM: u32 = 32;
-/// So long it counts as used after a frame.
-const USED: u32 = 100_000;
-
-/// By what frames travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// Frames of CLIC's own ethertype.
-    Raw,
-    /// UDP.
-    Udp,
-}
-
-/// A frame that goes out.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// The header.
-    pub header: [u8; HEADER_BYTES],
-    /// The body.
-    pub body: *const u8,
-    /// Its length in bytes.
-    pub length: usize,
-}
-
-/// A destination, and how frames get there.
-#[derive(Clone, Copy)]
-pub struct Way {
-    small: Name,
-    bulk: Name,
-    carriers: [Carrier; 2],
-    payload: u16,
-}
-
-impl Way {
-    /// Longest body of a frame in bytes.
-    pub fn payload(&self) -> u16 {
-        self.payload
-    }
-
-    /// By what small frames travel, and by what bulk.
-    pub fn carriers(&self) -> [Carrier; 2] {
-        self.carriers
-    }
-}
+/// After a datagram it is looked at every time, until so many looks have found nothing.
+const USED: u32 = 5_000;
 
 /// What got lost at this end, since the port was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,12 +82,15 @@ pub struct Output {
 /// What receives from an interface.
 #[derive(Debug)]
 pub struct Input {
+    /// The interface's number.
+    index: u32,
     datagrams: datagram::Incoming,
     raw: Option<raw::Incoming>,
     counters: Counters,
-    /// How many more times the UDP side is looked at every time.
+    /// For so many more times the UDP side is looked at every time.
     used: u32,
-    always_used: bool,
+    /// How often it has not been looked at.
+    quiet: u32,
 }
 
 impl Port {
@@ -136,7 +101,7 @@ impl Port {
     /// [`Error::Network`] when not even UDP sockets can be opened.
     pub fn open(interface: &Interface, endpoint: Option<u16>) -> Result<Port, Error> {
         let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
-        let (to_sockets, from_sockets) = datagram::open(interface.network.address).map_err(fail)?;
+        let (to_sockets, from_sockets) = datagram::open(interface.network.address, interface.index).map_err(fail)?;
         // A port has one owner on an address, and never has the number that is everybody's.
         let endpoint = endpoint.unwrap_or(from_sockets.ports()[0]);
         if endpoint == EVERYBODY {
@@ -151,13 +116,13 @@ impl Port {
             Ok((outgoing, incoming)) => (Some(outgoing), Some(incoming), None),
             Err(refusal) => (None, None, Some(refusal)),
         };
-        let (counters, used, always_used) = (Counters::default(), 0, false);
+        let (counters, index) = (Counters::default(), interface.index);
         Ok(Port {
             interface: interface.clone(),
             endpoint,
             refusal,
             output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0 },
-            input: Input { datagrams: from_sockets, raw: from_raw, counters, used, always_used },
+            input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0 },
         })
     }
 
@@ -186,33 +151,6 @@ impl Port {
         let Interface { hardware, network, mtu, speed, .. } = self.interface;
         let [port, bulk_port] = self.input.datagrams.ports();
         Address { hardware: hardware.filter(|_| self.output.raw.is_some()), network, port, bulk_port, mtu, speed }
-    }
-
-    /// The way to a port of a peer: raw if that is wanted and both ends can, else by UDP. Bulk goes by UDP in any case.
-    pub fn way(&mut self, to: &Address, raw: bool) -> Way {
-        self.way_by(to, if raw { Carrier::Raw } else { Carrier::Udp }, Carrier::Udp)
-    }
-
-    /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
-    pub fn way_by(&mut self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
-        let hardware = to.hardware.filter(|_| self.output.raw.is_some());
-        let over = |carrier: Carrier, place| match hardware {
-            Some(hardware) if carrier == Carrier::Raw => {
-                (Name::packet(self.interface.index, hardware, ETHERTYPE), Carrier::Raw)
-            }
-            _ => (Name::internet(place), Carrier::Udp),
-        };
-        let (small, small_carrier) = over(small, to.place());
-        let (bulk, bulk_carrier) = over(bulk, to.bulk_place());
-        let carriers = [small_carrier, bulk_carrier];
-        self.input.always_used |= small_carrier == Carrier::Udp;
-        let headers = match carriers {
-            [Carrier::Raw, Carrier::Raw] => 0,
-            _ if to.network.address.is_ipv4() => IPV4_HEADERS,
-            _ => IPV6_HEADERS,
-        };
-        let mtu = self.interface.mtu.min(to.mtu);
-        Way { small, bulk, carriers, payload: mtu.saturating_sub(headers + HEADER_BYTES as u16) }
     }
 
     /// As [`Output::send`].
@@ -245,6 +183,19 @@ impl Port {
         self.input.receive_bulk(most, arrivals)
     }
 
+    /// As [`Input::join`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn join(&mut self, group: &GroupAddress, raw: bool) -> Result<(), Error> {
+        self.input.join(group, raw)
+    }
+
+    /// As [`Input::leave`].
+    pub fn leave(&mut self, group: &GroupAddress, raw: bool) {
+        self.input.leave(group, raw);
+    }
+
     /// As [`Input::descriptors`].
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.input.descriptors()
@@ -266,9 +217,10 @@ impl Output {
     pub unsafe fn send(&mut self, way: &Way, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
         // SAFETY: promised by the caller.
         let sent = unsafe {
-            match (way.carriers[0], &self.raw) {
-                (Carrier::Raw, Some(raw)) => raw.send(&way.small, header, body, length),
-                _ => self.datagrams.send(&way.small, header, body, length),
+            match (&way.small, &self.raw) {
+                (Route::Raw(to), Some(raw)) => raw.send(to, header, body, length),
+                (Route::Udp(to), _) => self.datagrams.send(to, header, body, length),
+                _ => Sent::Error(0),
             }
         };
         match sent {
@@ -291,9 +243,11 @@ impl Output {
             let rest = &frames[taken..];
             // SAFETY: promised by the caller.
             let (count, sent) = unsafe {
-                match (way.carriers[1], &mut self.raw) {
-                    (Carrier::Raw, Some(raw)) => raw.send_bulk(&way.bulk, rest),
-                    _ => self.datagrams.send_bulk(&way.bulk, rest),
+                match (&way.bulk, &mut self.raw) {
+                    (Route::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
+                    (Route::Crafted(template), Some(raw)) => raw.crafter.send_bulk(template, rest),
+                    (Route::Udp(to), _) => self.datagrams.send_bulk(to, rest),
+                    _ => (0, Sent::Error(0)),
                 }
             };
             match sent {
@@ -317,23 +271,16 @@ impl Input {
     pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         let Some(raw) = &mut self.raw else { return self.datagrams.receive(most, &mut self.counters, take) };
         let came = raw.receive(most, &mut self.counters, take);
-        if came && !self.always_used {
+        if self.quiet < SELDOM {
+            self.quiet += 1;
+            return came;
+        }
+        if self.datagrams.receive(most, &mut self.counters, take) {
+            self.used = USED;
             return true;
         }
-        self.used = self.used.wrapping_sub(1);
-        if self.always_used || self.used > SELDOM || self.used.is_multiple_of(SELDOM) {
-            return self.receive_datagrams(most, take) || came;
-        }
-        came
-    }
-
-    fn receive_datagrams(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
-        let came = self.datagrams.receive(most, &mut self.counters, take);
-        if came {
-            self.used = USED;
-        } else if self.used == 0 {
-            self.used = SELDOM;
-        }
+        self.used = self.used.saturating_sub(1);
+        self.quiet = if self.used == 0 { 0 } else { SELDOM };
         came
     }
 
@@ -352,10 +299,32 @@ impl Input {
         came
     }
 
+    /// Lets frames to a group in, by the raw side or by UDP, until [`Input::leave`].
+    ///
+    /// # Errors
+    /// [`Error::Network`] when this side is not there or the system has no room for another group: then there are no broadcasts.
+    pub fn join(&mut self, group: &GroupAddress, raw: bool) -> Result<(), Error> {
+        self.change(group, raw, true).map_err(|error| Error::network("join a multicast group", &error))
+    }
+
+    /// Lets frames to a group in no longer.
+    pub fn leave(&mut self, group: &GroupAddress, raw: bool) {
+        // A group that was not joined need not be left.
+        let _ = self.change(group, raw, false);
+    }
+
+    fn change(&mut self, group: &GroupAddress, raw: bool, joins: bool) -> std::io::Result<()> {
+        match &self.raw {
+            Some(raw_side) if raw => group::change_raw(raw_side.sockets()[0], self.index, group.hardware, joins),
+            None if raw => Err(std::io::ErrorKind::Unsupported.into()),
+            _ => self.datagrams.change(group, self.index, joins),
+        }
+    }
+
     /// What to sleep on: readable when there is something to receive.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
-        self.datagrams.sockets().into_iter().chain(raw).map(AsFd::as_fd)
+        self.datagrams.sockets().chain(raw).map(AsFd::as_fd)
     }
 
     fn counters(&mut self) -> Counters {

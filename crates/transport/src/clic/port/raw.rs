@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use super::bulk::{Arrivals, Batch};
+use super::craft::Crafter;
 use super::filter::Share;
 use super::ring::{Ring, dropped, filtered};
 use super::system::{Name, Sent, bind_packet, row, send, widen};
@@ -25,7 +26,8 @@ pub(super) fn open(index: u32, endpoint: u16, longest: usize) -> io::Result<(Out
     bind_packet(&bulk, index, true)?;
     let (small, bulk) = (Arc::clone(ring.socket()), Arc::new(bulk));
     let (rows, messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-    let outgoing = Outgoing { small, bulk: Arc::clone(&bulk), rows, messages };
+    let crafter = Crafter::open(index)?;
+    let outgoing = Outgoing { small, bulk: Arc::clone(&bulk), crafter, rows, messages };
     Ok((outgoing, Incoming { ring, bulk, batch: None, longest }))
 }
 
@@ -34,6 +36,7 @@ pub(super) fn open(index: u32, endpoint: u16, longest: usize) -> io::Result<(Out
 pub(super) struct Outgoing {
     small: Arc<OwnedFd>,
     bulk: Arc<OwnedFd>,
+    pub(super) crafter: Crafter,
     rows: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
 }

@@ -117,7 +117,7 @@ impl Clic {
     ///
     /// # Errors
     /// [`Error::Network`] when the system refuses a descriptor.
-    pub fn new(identity: Identity, mut ports: Vec<Port>, contacts: &[Contact]) -> Result<Clic, Error> {
+    pub fn new(identity: Identity, ports: Vec<Port>, contacts: &[Contact]) -> Result<Clic, Error> {
         let refused = |error: rustix::io::Errno| Error::network("watch interfaces", &error.into());
         let own = Own {
             key: identity.key,

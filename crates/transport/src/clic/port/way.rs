@@ -1,0 +1,133 @@
+//! Ways to peers and groups: everything about a destination that is known before the first frame.
+
+use std::net::IpAddr;
+
+use super::craft::{End, Template};
+use super::system::Name;
+use super::{Address, ETHERTYPE, GroupAddress, Port};
+use crate::clic::frame::HEADER_BYTES;
+
+const IPV4_HEADERS: u16 = 20 + 8;
+const IPV6_HEADERS: u16 = 40 + 8;
+
+/// By what frames travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Frames of CLIC's own ethertype, one by one.
+    Raw,
+    /// UDP datagrams; bulk in super-frames.
+    Udp,
+    /// For bulk: UDP datagrams in super-frames whose headers CLIC writes.
+    Crafted,
+}
+
+/// A frame that goes out.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The header.
+    pub header: [u8; HEADER_BYTES],
+    /// The body.
+    pub body: *const u8,
+    /// Its length in bytes.
+    pub length: usize,
+}
+
+/// How one sort of frames gets there.
+#[derive(Clone, Copy)]
+pub(super) enum Route {
+    Raw(Name),
+    Udp(Name),
+    Crafted(Template),
+}
+
+impl Route {
+    fn carrier(&self) -> Carrier {
+        match self {
+            Route::Raw(_) => Carrier::Raw,
+            Route::Udp(_) => Carrier::Udp,
+            Route::Crafted(_) => Carrier::Crafted,
+        }
+    }
+}
+
+/// A destination, and how frames get there.
+#[derive(Clone, Copy)]
+pub struct Way {
+    pub(super) small: Route,
+    pub(super) bulk: Route,
+    payload: u16,
+}
+
+impl Way {
+    /// Longest body of a frame in bytes, whatever it travels by.
+    pub fn payload(&self) -> u16 {
+        self.payload
+    }
+
+    /// By what small frames travel, and by what bulk.
+    pub fn carriers(&self) -> [Carrier; 2] {
+        [self.small.carrier(), self.bulk.carrier()]
+    }
+}
+
+impl Port {
+    /// The way to a port of a peer: raw if that is wanted and both ends can, else by UDP.
+    pub fn way(&self, to: &Address, raw: bool) -> Way {
+        match raw {
+            true => self.way_by(to, Carrier::Raw, Carrier::Crafted),
+            false => self.way_by(to, Carrier::Udp, Carrier::Udp),
+        }
+    }
+
+    /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
+    pub fn way_by(&self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
+        let small = match (small, self.reaches(to)) {
+            (Carrier::Raw, Some(hardware)) => Route::Raw(self.packet(hardware)),
+            _ => Route::Udp(Name::internet(to.place())),
+        };
+        let bulk = match (bulk, self.reaches(to)) {
+            (Carrier::Raw, Some(hardware)) => Route::Raw(self.packet(hardware)),
+            (Carrier::Crafted, Some(_)) => {
+                self.template(to).map_or(Route::Udp(Name::internet(to.bulk_place())), Route::Crafted)
+            }
+            _ => Route::Udp(Name::internet(to.bulk_place())),
+        };
+        let headers = match (small, bulk) {
+            (Route::Raw(_), Route::Raw(_)) => 0,
+            _ if to.network.address.is_ipv4() => IPV4_HEADERS,
+            _ => IPV6_HEADERS,
+        };
+        Way { small, bulk, payload: self.payload(self.interface.mtu.min(to.mtu), headers) }
+    }
+
+    /// The way to all members of a group: raw if that is wanted and this end can, else by UDP. No bulk goes there.
+    pub fn group_way(&self, to: &GroupAddress, raw: bool) -> Way {
+        let (small, headers) = match raw && self.output.raw.is_some() {
+            true => (Route::Raw(self.packet(to.hardware)), 0),
+            false => (Route::Udp(Name::internet((to.internet, to.port).into())), IPV4_HEADERS),
+        };
+        Way { small, bulk: small, payload: self.payload(self.interface.mtu, headers) }
+    }
+
+    fn payload(&self, mtu: u16, headers: u16) -> u16 {
+        mtu.saturating_sub(headers + HEADER_BYTES as u16)
+    }
+
+    fn packet(&self, hardware: [u8; 6]) -> Name {
+        Name::packet(self.interface.index, hardware, ETHERTYPE)
+    }
+
+    /// The Ethernet address of a peer, if both ends have a raw side.
+    fn reaches(&self, to: &Address) -> Option<[u8; 6]> {
+        to.hardware.filter(|_| self.output.raw.is_some())
+    }
+
+    fn template(&self, to: &Address) -> Option<Template> {
+        let (IpAddr::V4(from), IpAddr::V4(address)) = (self.interface.network.address, to.network.address) else {
+            return None;
+        };
+        let [_, port] = self.input.datagrams.ports();
+        let from = End { hardware: self.interface.hardware?, address: from, port };
+        Some(Template::new(from, End { hardware: to.hardware?, address, port: to.bulk_port }))
+    }
+}
