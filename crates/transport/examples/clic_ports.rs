@@ -14,6 +14,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_transport::clic::frame::{HEADER_BYTES, Header, Kind};
 use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Address, Arrivals, Carrier, Frame, Places, Port, Way, interfaces};
@@ -33,12 +34,20 @@ const LOST: Duration = Duration::from_secs(2);
 /// What both sides do next.
 #[derive(Clone, Copy, Debug)]
 enum Task {
-    Turns { small: Carrier, bytes: usize },
-    Stream { bulk: Carrier, predicts: bool },
+    /// A line of memory there and back: tells the phases of a machine apart.
+    Line,
+    Turns {
+        small: Carrier,
+        bytes: usize,
+    },
+    Stream {
+        bulk: Carrier,
+        predicts: bool,
+    },
 }
 
 fn tasks() -> Vec<Task> {
-    let mut tasks = Vec::new();
+    let mut tasks = vec![Task::Line];
     for small in [Carrier::Raw, Carrier::Udp] {
         tasks.extend([1, 64, 1024].map(|bytes| Task::Turns { small, bytes }));
     }
@@ -147,10 +156,11 @@ impl Side {
         let block = chunk * CHUNKS;
         let mut memory = std::mem::take(&mut self.memory);
         let mut blocks = Blocks { memory: &mut memory, chunk, next: 0, got: 0, misses: 0, predicts };
+        let total = TOTAL.next_multiple_of(block);
         let (mut asked, mut start, mut moved) = (0, Instant::now(), 0);
         let mut seen = Instant::now();
-        while blocks.got * chunk < TOTAL {
-            while (asked + 1) * block <= blocks.got * chunk + UNDER_WAY.max(block) && asked * block < TOTAL {
+        while blocks.got * chunk < total {
+            while (asked + 1) * block <= blocks.got * chunk + UNDER_WAY.max(block) && asked * block < total {
                 self.send(&way, Kind::Ask, 0, [asked as u32, block as u32]);
                 asked += 1;
             }
@@ -159,7 +169,7 @@ impl Side {
             } else if seen.elapsed() > LOST {
                 break;
             }
-            if moved == 0 && blocks.got * chunk > TOTAL / 10 {
+            if moved == 0 && blocks.got * chunk > total / 10 {
                 (start, moved) = (Instant::now(), blocks.got * chunk);
             }
         }
@@ -167,10 +177,10 @@ impl Side {
         let rate = (done - moved) as f64 / start.elapsed().as_nanos() as f64;
         self.memory = memory;
         self.send(&way, Kind::Ask, 0, [0; 2]);
-        if done < TOTAL || predicts && misses * 10 > done / chunk {
-            println!("  {bulk:?}: {done} of {TOTAL} bytes came, {misses} chunks elsewhere; {:?}", self.port.counters());
+        if done < total || predicts && misses * 10 > done / chunk {
+            println!("  {bulk:?}: {done} of {total} bytes came, {misses} chunks elsewhere; {:?}", self.port.counters());
         }
-        if done < TOTAL { f64::NAN } else { rate }
+        if done < total { f64::NAN } else { rate }
     }
 }
 
@@ -219,10 +229,15 @@ impl Arrivals for Blocks<'_> {
 
 fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<()>)) -> f64 {
     // Both begin together, when nothing of the last task is under way.
-    peer.0.send(()).expect("the other side lives");
-    peer.1.recv().expect("the other side lives");
+    let mut meet = || {
+        peer.0.send(()).expect("the other side lives");
+        peer.1.recv().expect("the other side lives");
+    };
+    meet();
     side.port.receive(usize::MAX, &mut |_| ());
+    meet();
     match task {
+        Task::Line => line(begins),
         Task::Turns { small, bytes } => side.turns(begins, small, bytes),
         Task::Stream { bulk, predicts } if begins => side.stream(bulk, predicts),
         Task::Stream { bulk, .. } => {
@@ -230,6 +245,20 @@ fn run(side: &mut Side, begins: bool, task: Task, peer: (&Sender<()>, &Receiver<
             0.0
         }
     }
+}
+
+static LINE: AtomicU32 = AtomicU32::new(0);
+
+/// Nanoseconds one way.
+fn line(begins: bool) -> f64 {
+    let start = Instant::now();
+    for turn in (u32::from(!begins)..2 * TURNS).step_by(2) {
+        while LINE.load(Ordering::Acquire) != turn {
+            std::hint::spin_loop();
+        }
+        LINE.store((turn + 1) % (2 * TURNS), Ordering::Release);
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(TURNS) / 2.0
 }
 
 fn pin(processor: usize) {
@@ -311,6 +340,7 @@ fn main() {
     println!("MTU {mtu}");
     for (task, figures) in tasks().into_iter().zip(figures) {
         match task {
+            Task::Line => println!("a line of memory: {:.0} ns", median(figures)),
             Task::Turns { small, bytes } => println!("{small:?} {bytes} B: {:.2} us", median(figures)),
             Task::Stream { bulk, predicts } => {
                 let copies = if predicts { "0 copies" } else { "1 copy" };
