@@ -30,6 +30,10 @@ from run import environments
 
 HERE = Path(__file__).resolve().parent
 TEST_HOSTS = HERE.parent / "tests" / "hosts" / "hosts.py"
+# Behind all others: that folder has a hosts.py too.
+sys.path.append(str(TEST_HOSTS.parent))
+import traffic  # noqa: E402
+
 SOURCES = HERE / "between"
 OUT = environments.BUILD / "bench" / "hosts"
 CSV = environments.BUILD / "bench" / "hosts.csv"
@@ -189,8 +193,23 @@ def measure(subject, network):
     return rows_of(result)
 
 
+def goes_astray(subject, network):
+    """Why Towpath does not go by the transport that it is named after; None when it does, and for others."""
+    if "TOWPATH_NETWORK" not in subject.settings:
+        return None
+    frames, segments = traffic.sent()
+    measure(subject, Network(network.name, "", ["latency:1"], pinned=network.pinned, ranks=network.hosts, hosts=network.hosts))
+    now = traffic.sent()
+    return traffic.problem(subject.settings["TOWPATH_NETWORK"], (now[0] - frames, now[1] - segments))
+
+
 def measure_inside(network, chosen, first, rounds):
     """In the namespaces of the hosts: some rounds of everybody, added to the CSV file."""
+    for subject in list(chosen):
+        problem = goes_astray(subject, network)
+        if problem:
+            print(f"   {subject.name} is not measured: {problem}", flush=True)
+            chosen.remove(subject)
     date = time.strftime("%Y-%m-%d %H:%M")
     with open(CSV, "a", newline="") as file:
         writer = csv.writer(file)

@@ -73,7 +73,7 @@ def run(row):
     passed, failed = (int(found[-1][0]), int(found[-1][1])) if found else (0, 1)
     if result.returncode and not failed:
         failed = 1
-    problem = traffic.problem(row.network, result.stdout)
+    problem = traffic.problem(row.network, traffic.said(result.stdout))
     if problem:
         print(f"   FAIL {problem}")
         failed += 1
