@@ -1,6 +1,8 @@
 //! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where those can be made.
 
 mod hosts;
+mod shapes;
+mod strangers;
 mod traffic;
 
 use hosts::with_hosts;

@@ -348,7 +348,7 @@ impl Clic {
         self.asleep = true;
         let wait = self.endpoint.deadline().map_or(Duration::ZERO, |at| {
             // Zero would mean never.
-            Duration::from_nanos(at.saturating_sub(self.now()).max(1_000).min(100 * MILLISECOND))
+            Duration::from_nanos(at.saturating_sub(self.now()).clamp(1_000, 100 * MILLISECOND))
         });
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: wait };
