@@ -95,7 +95,8 @@ impl Hosts {
         Ok(hosts)
     }
 
-    fn wait_for_link(&self, host: usize) -> Result<(), String> {
+    /// Waits until frames can pass.
+    pub(crate) fn wait_for_link(&self, host: usize) -> Result<(), String> {
         self.enter(host);
         for _ in 0..500 {
             let shown = Command::new("ip").args(["-o", "link", "show", "dev", "eth"]).output();

@@ -41,6 +41,12 @@ fn datagrams_arrive() {
     let (mut one, mut other) = (loopback(), loopback());
     assert_ne!(one.endpoint(), other.endpoint());
     everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
+    // Not every host has IPv6.
+    if let Some(interface) = interfaces(Some("::1/128")).first() {
+        let [mut one, mut other] = [(); 2].map(|()| Port::open(interface, None).unwrap());
+        assert!(one.address().network.address.is_ipv6());
+        everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Long runs of random shapes: rings that wrap around, predictions right and wrong, interfaces that are full.
 
+use std::os::fd::AsRawFd;
+
 use towpath_transport::clic::frame::Kind;
 use towpath_transport::clic::port::{Carrier, Frame, Port, Way};
 
-use crate::hosts::{tool, with_hosts};
+use crate::hosts::{ip, tool, with_hosts};
 use crate::traffic::{Block, Inbox, Random, body, frame, until};
 
 #[test]
@@ -137,6 +139,58 @@ fn a_full_interface_refuses_and_loses_nothing_that_it_took() {
         let before = sender.counters().unsent;
         Inbox::default().bulk(&mut sender, &mut receiver, &way, 500, 1400, 7);
         assert_eq!(sender.counters().unsent, before);
+    });
+}
+
+/// Descriptors of the port on which a sleeper would wake up now.
+fn awake(port: &Port) -> usize {
+    let descriptors = port.descriptors().map(|descriptor| descriptor.as_raw_fd());
+    let mut asked: Vec<libc::pollfd> =
+        descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    // SAFETY: the list has that length.
+    let found = unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) };
+    usize::try_from(found).unwrap()
+}
+
+#[test]
+fn an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake() {
+    let name = "shapes::an_interface_that_goes_down_and_up_loses_frames_and_keeps_nobody_awake";
+    with_hosts(name, 2, 1500, |hosts| {
+        let (mut sender, mut receiver) = (hosts.port(0), hosts.port(1));
+        let ways = [Carrier::Raw, Carrier::Udp].map(|carrier| sender.way_by(&receiver.address(), carrier, carrier));
+        let endpoint = receiver.endpoint();
+        let mut send = |way: &Way, number: u32| {
+            let header = frame(endpoint, Kind::Eager, number, 0);
+            // SAFETY: there is no body.
+            unsafe { sender.send(way, &header, std::ptr::null(), 0) }
+        };
+        for host in [0, 1] {
+            hosts.enter(host);
+            ip("link set eth down").unwrap();
+        }
+        assert!(ways.iter().all(|way| send(way, 1)), "frames that cannot be sent are lost frames");
+        for host in [0, 1] {
+            hosts.enter(host);
+            ip("link set eth up").unwrap();
+        }
+        hosts.wait_for_link(1).unwrap();
+        for way in &ways {
+            until("frames come again", || {
+                let mut came = false;
+                assert!(send(way, 2));
+                receiver.receive(64, &mut |_| came = true);
+                came
+            });
+        }
+        assert!(sender.counters().unsent > 0);
+        until("the receiver falls asleep", || {
+            receiver.receive(64, &mut |_| ());
+            awake(&receiver) == 0
+        });
+        until("the sender falls asleep", || {
+            sender.receive(64, &mut |_| ());
+            awake(&sender) == 0
+        });
     });
 }
 

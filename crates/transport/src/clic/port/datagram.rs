@@ -12,8 +12,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 use super::bulk::{Arrivals, LONGEST_SUPER, Scatter};
 use super::group::{self, Members};
-use super::system::{Name, Sent, row, send, set_number, widen};
+use super::system::{Name, Sent, row, send, set_number, take_error, widen};
 use super::{Counters, Frame, GroupAddress};
+use crate::clic::credit::CEILING;
 use crate::clic::frame::HEADER_BYTES;
 
 const UDP_SEGMENT: i32 = 103;
@@ -22,9 +23,9 @@ const UDP_GRO: i32 = 104;
 pub(super) const SEGMENTS: usize = 64;
 /// Bytes of a super-frame, headers of IP and UDP excluded.
 const SUPER_BYTES: usize = 65_535 - 48;
-/// Bytes that may wait to be received.
-const SMALL_BUFFER: i32 = 2 << 20;
-const BULK_BUFFER: i32 = 8 << 20;
+/// Bytes that may wait to be received; of bulk all that a process has asked for at a time.
+const SMALL_BUFFER: i32 = 1 << 20;
+const BULK_BUFFER: i32 = CEILING as i32;
 /// Reports of errors that are cleared away in one go.
 const REPORTS: usize = 64;
 
@@ -140,6 +141,16 @@ impl Incoming {
     pub(super) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
         let own = [&*self.small, &*self.bulk];
         own.into_iter().chain(self.groups.as_ref().map(|members| &members.socket))
+    }
+
+    /// Clears errors that wait at the sockets; says how many sockets had some.
+    pub(super) fn clear_errors(&self) -> u64 {
+        let clear_one = |socket: &OwnedFd| {
+            let error = take_error(socket);
+            clear(socket, error);
+            u64::from(error != 0)
+        };
+        self.sockets().map(clear_one).sum()
     }
 
     /// Joins a group on an interface, or leaves it.

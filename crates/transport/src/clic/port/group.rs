@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 use super::system::{set, set_number, widen};
 
 /// Bytes that may wait to be received.
-const BUFFER: i32 = 2 << 20;
+const BUFFER: i32 = 1 << 20;
 /// Ports from here to the end are used for groups.
 const FIRST_PORT: u16 = 0xc000;
 

@@ -56,6 +56,8 @@ pub const ETHERTYPE: u16 = 0x88b5;
 const SELDOM: u32 = 32;
 /// After a datagram it is looked at every time, until so many looks have found nothing.
 const USED: u32 = 5_000;
+/// Errors that wait at the sockets are cleared every so many looks.
+const ERRORS_SELDOM: u32 = 1024;
 
 /// What got lost at this end, since the port was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +102,8 @@ pub struct Input {
     used: u32,
     /// How often it has not been looked at.
     quiet: u32,
+    /// How often anything has been looked at.
+    looks: u32,
 }
 
 impl Port {
@@ -131,7 +135,7 @@ impl Port {
             endpoint,
             refusal,
             output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0 },
-            input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0 },
+            input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
     }
 
@@ -278,6 +282,10 @@ impl Input {
     /// while nothing comes by the raw side and nobody uses the UDP side.
     #[inline]
     pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(ERRORS_SELDOM) {
+            self.clear_errors();
+        }
         let Some(raw) = &mut self.raw else { return self.datagrams.receive(most, &mut self.counters, take) };
         let came = raw.receive(most, &mut self.counters, take);
         if self.quiet < SELDOM {
@@ -291,6 +299,14 @@ impl Input {
         self.used = self.used.saturating_sub(1);
         self.quiet = if self.used == 0 { 0 } else { SELDOM };
         came
+    }
+
+    /// Clears errors of sockets that nothing is read from, such as that the interface was down: they would wake sleepers for ever.
+    #[cold]
+    fn clear_errors(&mut self) {
+        let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
+        self.counters.errors += raw.map(|socket| u64::from(system::take_error(socket) != 0)).sum::<u64>();
+        self.counters.errors += self.datagrams.clear_errors();
     }
 
     /// Receives bulk, in at most so many calls of the system; true if some came. Worth a call while bulk is expected only.

@@ -10,10 +10,11 @@ use super::filter::Share;
 use super::ring::{Ring, dropped, filtered};
 use super::system::{Name, Sent, bind_packet, row, send, widen};
 use super::{Counters, Frame};
+use crate::clic::credit::CEILING;
 use crate::clic::frame::HEADER_BYTES;
 
-/// Bytes of bulk that may wait to be received.
-const BULK_BUFFER: i32 = 8 << 20;
+/// Bytes of bulk that may wait to be received: all that a process has asked for at a time.
+const BULK_BUFFER: i32 = CEILING as i32;
 /// Frames in one call.
 const BATCH: usize = 32;
 

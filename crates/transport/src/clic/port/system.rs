@@ -25,6 +25,18 @@ pub(super) fn set_number(socket: &OwnedFd, level: i32, option: i32, value: i32) 
     unsafe { set(socket, level, option, &value) }
 }
 
+/// The error that waits at a socket, which forgets it; 0 if there is none.
+pub(super) fn take_error(socket: &OwnedFd) -> i32 {
+    let mut error = 0i32;
+    let mut length = size_of_val(&error) as libc::socklen_t;
+    // SAFETY: the option fills a number in.
+    unsafe {
+        let value = (&raw mut error).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut length)
+    };
+    error
+}
+
 /// Asks for a receive buffer of so many bytes; the system may grant less.
 pub(super) fn widen(socket: &OwnedFd, bytes: i32) {
     if set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).is_err() {
