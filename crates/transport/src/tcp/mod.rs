@@ -10,6 +10,8 @@
 
 mod card;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod hello;
 mod input;
 mod interfaces;
@@ -415,6 +417,11 @@ impl Tcp {
     /// Does what peers have asked for.
     fn answer_requests(&mut self) {
         for request in std::mem::take(&mut self.requests) {
+            let (Request::Pull { place, .. } | Request::Release { place, .. }) = request;
+            if !matches!(self.peers[place as usize].link, Link::Open(_)) {
+                // It has gone since: what it could have is taken back when that is reported.
+                continue;
+            }
             match request {
                 Request::Release { place, name } => {
                     if let Some(region) = self.taken(place, name) {

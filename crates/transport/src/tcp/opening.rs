@@ -1,15 +1,18 @@
 //! Opening connections: attempts of this process, and strangers, which have connected and proved nothing yet.
 //!
 //! Two processes may connect to each other at the same time. Then the connection that the process with the smaller number
-//! opened is kept: it refuses the other one, and the other process gives its own attempt up when it has proof of who
-//! connects. Whoever was refused waits for the connection of the other side, and tries again if none comes.
+//! opened is kept, once that process has sent its proof: it refuses the other one, and the other process gives its own
+//! attempt up when it has proof of who connects. Before its proof is out nobody can have taken its connection, so it
+//! rather takes the other one: its own attempt may have come to a place where nobody ever answers. Whoever was refused
+//! waits for the connection of the other side, and tries again if none comes.
 //!
 //! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than [`STRANGERS`] beyond
-//! those that have said a hello with the key.
+//! those that have said a hello with the key. A hello counts once, so one that was recorded takes one place however often
+//! it is said. Where there are too many, those go first whose address has the most.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -91,6 +94,11 @@ impl Attempt {
         Ok(Attempt { socket, address, hello, stage: Stage::Connecting { since: Instant::now() } })
     }
 
+    /// Whether the other side may have taken this connection: it has proof of who opens it.
+    pub(super) fn has_proved(&self) -> bool {
+        matches!(self.stage, Stage::Verdict(_))
+    }
+
     /// Goes as far as it can.
     pub(super) fn progress(&mut self, key: &Key, poll: &Poll, whose: Whose) -> Progressed {
         let mut moved = false;
@@ -145,6 +153,7 @@ enum Claim {
 
 struct Stranger {
     socket: OwnedFd,
+    address: Option<IpAddr>,
     claim: Claim,
 }
 
@@ -172,12 +181,12 @@ impl Strangers {
     pub(super) fn admit(&mut self, listener: &OwnedFd, poll: &Poll, processes: usize) -> Vec<u32> {
         let mut new = Vec::new();
         while new.len() < STRANGERS
-            && let Some(socket) = socket::accept(listener)
+            && let Some((socket, address)) = socket::accept(listener)
         {
             let number = self.next;
             self.next = self.next.wrapping_add(1);
             if poll.watch(&socket, Whose::Stranger(number), false).is_ok() {
-                self.all.insert(number, Stranger { socket, claim: Claim::Nothing(Message::NEW) });
+                self.all.insert(number, Stranger { socket, address, claim: Claim::Nothing(Message::NEW) });
                 new.push(number);
             }
             self.limit(processes);
@@ -185,12 +194,17 @@ impl Strangers {
         new
     }
 
-    /// Sends the oldest away where there are too many: first of those who have said nothing.
+    /// Sends one away where there are too many: of those who have said nothing the oldest from the address with the most
+    /// of them, so that a flood from one host does not drive those of other hosts away.
     fn limit(&mut self, processes: usize) {
         let is_silent = |stranger: &Stranger| matches!(stranger.claim, Claim::Nothing(_));
-        let silent = self.all.values().filter(|stranger| is_silent(stranger)).count();
-        let oldest = if silent > STRANGERS {
-            self.all.iter().find(|(_, stranger)| is_silent(stranger)).map(|(number, _)| *number)
+        // How many there are of each address, and the oldest.
+        let mut silent: BTreeMap<Option<IpAddr>, (usize, u32)> = BTreeMap::new();
+        for (number, stranger) in self.all.iter().filter(|(_, stranger)| is_silent(stranger)) {
+            silent.entry(stranger.address).or_insert((0, *number)).0 += 1;
+        }
+        let oldest = if silent.values().map(|(count, _)| count).sum::<usize>() > STRANGERS {
+            silent.into_values().max_by_key(|(count, _)| *count).map(|(_, oldest)| oldest)
         } else if self.all.len() > STRANGERS + 2 * processes {
             self.all.keys().next().copied()
         } else {
@@ -203,27 +217,28 @@ impl Strangers {
 
     /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong is sent away.
     pub(super) fn hear(&mut self, number: u32, own: u32, key: &Key) -> Option<Proved> {
-        let stranger = self.all.get_mut(&number)?;
-        match stranger.hear(own, key) {
-            Ok(None) => None,
-            Ok(Some(from)) => {
-                let stranger = self.all.remove(&number)?;
-                Some(Proved { socket: stranger.socket, from })
-            }
-            Err(_) => {
-                self.all.remove(&number);
+        let mut stranger = self.all.remove(&number)?;
+        let was_said = |new: &Hello| {
+            self.all.values().any(|other| matches!(&other.claim, Claim::Hello(hello, ..) if hello == new))
+        };
+        match stranger.hear(own, key, was_said) {
+            Ok(None) => {
+                self.all.insert(number, stranger);
                 None
             }
+            Ok(Some(from)) => Some(Proved { socket: stranger.socket, from }),
+            Err(_) => None,
         }
     }
 }
 
 impl Stranger {
-    fn hear(&mut self, own: u32, key: &Key) -> io::Result<Option<u32>> {
+    fn hear(&mut self, own: u32, key: &Key, was_said: impl Fn(&Hello) -> bool) -> io::Result<Option<u32>> {
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         if let Claim::Nothing(message) = &mut self.claim {
             let Some(said) = message.read(&self.socket)? else { return Ok(None) };
-            let hello = Hello::decode(said, key).filter(|hello| hello.to == own).ok_or_else(wrong)?;
+            let hello =
+                Hello::decode(said, key).filter(|hello| hello.to == own && !was_said(hello)).ok_or_else(wrong)?;
             let nonce = socket::nonce()?;
             say(&self.socket, &hello.challenge(key, &nonce))?;
             self.claim = Claim::Hello(hello, nonce, Message::NEW);

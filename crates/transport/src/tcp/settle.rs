@@ -102,7 +102,10 @@ impl Tcp {
                     true
                 }
                 Progressed::Refused => {
-                    self.peers[place].link = Link::Later(Instant::now() + PAUSE);
+                    let peer = &mut self.peers[place];
+                    // It is there and knows the key: no attempt has failed.
+                    peer.attempts = 0;
+                    peer.link = Link::Later(Instant::now() + PAUSE);
                     true
                 }
                 Progressed::Failed(error) => {
@@ -130,8 +133,8 @@ impl Tcp {
         let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
         let takes = match &self.peers[place].link {
             Link::None | Link::Later(_) => true,
-            // Both sides open a connection: that of the smaller number is kept.
-            Link::Opening(_) => from < self.own,
+            // Both sides open a connection: that of the smaller number is kept, if the other side may have taken it.
+            Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
             Link::Open(_) | Link::Left | Link::Lost => false,
         };
         if opening::answer(&socket, takes) && takes && self.poll.watch_again(&socket, Whose::Peer(place as u32)) {

@@ -1,12 +1,14 @@
 //! The system's sockets: opening them, and reading and writing straight from and into the memory of the program.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with, sockopt};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, listen, socket_with, sockopt,
+};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -110,7 +112,7 @@ pub(super) fn listener() -> io::Result<(OwnedFd, u16)> {
     listener_on(Ipv6Addr::UNSPECIFIED.into()).or_else(|_| listener_on(Ipv4Addr::UNSPECIFIED.into()))
 }
 
-fn listener_on(address: std::net::IpAddr) -> io::Result<(OwnedFd, u16)> {
+fn listener_on(address: IpAddr) -> io::Result<(OwnedFd, u16)> {
     let any = SocketAddr::new(address, 0);
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
@@ -125,10 +127,11 @@ fn listener_on(address: std::net::IpAddr) -> io::Result<(OwnedFd, u16)> {
 }
 
 /// The next connection that waits; `None` when none does, or the system has no room for it now.
-pub(super) fn accept(listener: &OwnedFd) -> Option<OwnedFd> {
-    let socket = accept_with(listener, FLAGS).ok()?;
+/// With it comes the address at its other end.
+pub(super) fn accept(listener: &OwnedFd) -> Option<(OwnedFd, Option<IpAddr>)> {
+    let (socket, address) = acceptfrom_with(listener, FLAGS).ok()?;
     prepare(&socket);
-    Some(socket)
+    Some((socket, address.and_then(|address| SocketAddr::try_from(address).ok()).map(|address| address.ip())))
 }
 
 /// Begins to connect.

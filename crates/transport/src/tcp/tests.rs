@@ -12,6 +12,8 @@ use super::hello::{Hello, VERDICT_BYTES};
 use super::{Contact, Key, Link, Listener, Tcp};
 use crate::{Header, RegionKey, Sink};
 
+mod strangers;
+
 #[derive(Default)]
 struct Inbox {
     arrived: Vec<(PeerIndex, u64)>,
@@ -105,6 +107,11 @@ fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
 
 const HELLO: Hello = Hello { from: 1, to: 0, nonce: [3; 16] };
 
+/// The bytes of a message without payload.
+fn message(number: u64) -> [u8; 24] {
+    Frame::Message { protocol: 1, length: 0, words: [number, 0] }.encode()
+}
+
 #[test]
 fn of_two_connections_one_is_kept() {
     for begun_by_the_first in [0, 1, 2, 3, 5, 9] {
@@ -130,59 +137,6 @@ fn all_connect_to_all_at_the_same_time() {
         (0..7).for_each(|place| send(wire, place, place as u64));
     }
     until(&mut wires, |wires| wires.iter().all(|(wire, inbox)| inbox.arrived.len() == 7 && !wire.busy()));
-}
-
-#[test]
-fn whoever_does_not_know_the_key_gets_nothing() {
-    let (mut wire, place) = alone();
-    assert!(shake_hands(&mut wire, place, HELLO, &Key::of_secret(b"another")).is_none());
-    // The right key, but meant for another process; a process that the job does not have.
-    assert!(shake_hands(&mut wire, place, Hello { to: 9, ..HELLO }, &key()).is_none());
-    assert!(shake_hands(&mut wire, place, Hello { from: 7, ..HELLO }, &key()).is_none());
-    turns(&mut wire, 200);
-    assert!(wire[0].0.open.is_empty() && wire[0].1.arrived.is_empty() && wire[0].1.lost.is_empty());
-}
-
-#[test]
-fn a_recorded_proof_is_worth_nothing_later() {
-    let (mut wire, place) = alone();
-    let mut stream = TcpStream::connect(place).unwrap();
-    stream.write_all(&HELLO.encode(&key())).unwrap();
-    turns(&mut wire, 100);
-    let mut challenge = [0; 48];
-    stream.read_exact(&mut challenge).unwrap();
-    let recorded = HELLO.proof(&key(), &challenge).unwrap();
-    drop(stream);
-    let mut again = TcpStream::connect(place).unwrap();
-    again.write_all(&HELLO.encode(&key())).unwrap();
-    turns(&mut wire, 100);
-    again.read_exact(&mut challenge).unwrap();
-    again.write_all(&recorded).unwrap();
-    turns(&mut wire, 100);
-    again.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-    let mut verdict = [0; VERDICT_BYTES];
-    assert!(again.read_exact(&mut verdict).is_err() && wire[0].0.open.is_empty());
-}
-
-#[test]
-fn a_flood_of_strangers_is_bounded_and_keeps_nobody_out() {
-    let (mut wire, place) = alone();
-    let mut flood = Vec::new();
-    for round in 0..500 {
-        let mut stream = TcpStream::connect(place).unwrap();
-        // Some are silent, some say something.
-        if round % 2 == 0 {
-            stream.write_all(&[round as u8; 10]).unwrap();
-        }
-        flood.push(stream);
-        turns(&mut wire, 4);
-    }
-    turns(&mut wire, 100);
-    assert!(wire[0].0.strangers.len() <= 64, "{}", wire[0].0.strangers.len());
-    let (mut stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
-    assert_eq!(verdict, b"accepted");
-    stream.write_all(&Frame::Message { protocol: 1, length: 0, words: [5, 0] }.encode()).unwrap();
-    until(&mut wire, |wire| wire[0].1.arrived == [(PeerIndex(1), 5)]);
 }
 
 #[test]
@@ -317,4 +271,64 @@ fn a_process_that_ends_is_lost_and_one_that_leaves_is_not() {
     assert!(wires.iter().all(|(wire, _)| wire.busy()));
     until(&mut wires, |wires| wires.iter().all(|(wire, _)| !wire.busy()));
     assert!(wires[0].1.lost.len() == 1 && wires[1].1.lost.is_empty());
+}
+
+#[test]
+fn whoever_waits_for_a_place_where_nobody_answers_takes_the_connection_of_the_peer() {
+    let (mut wire, place) = alone();
+    // The system accepts for it; no process says anything.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    wire[0].0.peers[0].contact.places = vec![silent.local_addr().unwrap()];
+    send(&mut wire[0].0, 0, 77);
+    turns(&mut wire, 100);
+    let (mut stream, verdict) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    assert_eq!(verdict, b"accepted");
+    let mut sent = [0; 24];
+    stream.read_exact(&mut sent).unwrap();
+    assert_eq!(sent, message(77));
+    assert!(wire[0].0.opening.is_empty() && wire[0].0.open.len() == 1);
+}
+
+#[test]
+fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures() {
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
+    let wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
+    let mut wire = vec![(wire, Inbox::default())];
+    send(&mut wire[0].0, 0, 77);
+    let peer = std::thread::spawn(move || {
+        for accepted in [false; 7].into_iter().chain([true]) {
+            let (mut stream, _) = peer.accept().unwrap();
+            let mut said = [0; 64];
+            stream.read_exact(&mut said).unwrap();
+            let hello = Hello::decode(&said, &key()).unwrap();
+            stream.write_all(&hello.challenge(&key(), &[1; 16])).unwrap();
+            stream.read_exact(&mut [0; 32]).unwrap();
+            stream.write_all(&super::hello::verdict(accepted)).unwrap();
+            if accepted {
+                stream.read_exact(&mut said[..24]).unwrap();
+                return Some((said[..24].to_vec(), stream));
+            }
+        }
+        None
+    });
+    until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
+    assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
+    assert_eq!(peer.join().unwrap().unwrap().0, message(77));
+}
+
+#[test]
+fn a_peer_that_asks_for_a_region_and_dies_leaves_nothing_to_wait_for() {
+    let (mut wire, place) = alone();
+    let bytes = [42u8; 100];
+    let source = Source::Bytes { pointer: bytes.as_ptr(), length: 100 };
+    // SAFETY: the bytes live until the end of the test.
+    let RegionKey([name, _]) = unsafe { wire[0].0.publish(0, 1, source) };
+    let (mut stream, _) = shake_hands(&mut wire, place, HELLO, &key()).unwrap();
+    stream.write_all(&Frame::Pull { number: 9, name, wanted: 100 }.encode()).unwrap();
+    stream.write_all(&[0xff; 24]).unwrap();
+    drop(stream);
+    until(&mut wire, |wire| wire[0].1.lost == [PeerIndex(1)]);
+    turns(&mut wire, 100);
+    assert!(!wire[0].0.busy() && wire[0].1.arrived.is_empty());
 }
