@@ -9,7 +9,7 @@ mod guard;
 mod handover;
 pub(crate) mod own;
 mod pmi;
-mod pmix;
+pub(crate) mod pmix;
 mod singleton;
 pub(crate) mod store;
 

@@ -10,6 +10,8 @@
 pub mod client;
 pub mod command;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod hosts;
 mod key;
 pub mod mpiexec;

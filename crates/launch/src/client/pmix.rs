@@ -195,6 +195,16 @@ fn read_sheet(text: &str) -> HashMap<String, String> {
         .collect()
 }
 
+/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(text: &str) {
+    let sheet = read_sheet(text);
+    let written: String = sheet.iter().map(|(key, value)| format!("{key} {value}\n")).collect();
+    let pages = pages(&written);
+    let begin = pages[0].split_once('\n').map_or("", |(_, begin)| begin);
+    assert_eq!(read_sheet(&[&[begin.to_owned()], &pages[1..]].concat().concat()), sheet);
+}
+
 /// A number that is not negative.
 fn number(content: Option<Content>) -> Option<u32> {
     match content {

@@ -295,6 +295,23 @@ impl FrameReader {
     }
 }
 
+/// For [`crate::fuzz`]: what is a frame means the same when it is written again, and nothing more is kept than came.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let Some((&first, stream)) = bytes.split_first() else { return };
+    let mut reader = FrameReader::new(first & 1 == 1);
+    for piece in stream.chunks(usize::from(first / 2).max(1)) {
+        reader.push(piece);
+        while let Ok(Some(frame)) = reader.next_frame() {
+            let mut again = FrameReader::new(false);
+            again.push(&frame.to_bytes());
+            assert_eq!(again.next_frame(), Ok(Some(frame)));
+        }
+        assert!(reader.held.len() <= stream.len());
+    }
+    let _ = Frame::parse(first, stream);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

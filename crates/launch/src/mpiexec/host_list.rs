@@ -45,6 +45,10 @@ impl Source {
 fn read_file(path: &Path) -> Result<Vec<Host>, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("The host file {} cannot be read ({error}).", path.display()))?;
+    read_lines(&text)
+}
+
+fn read_lines(text: &str) -> Result<Vec<Host>, String> {
     let mut hosts = Vec::new();
     for line in text.lines() {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
@@ -189,6 +193,24 @@ pub(crate) fn expand_tasks(list: &str) -> Option<Vec<usize>> {
         tasks.extend(std::iter::repeat_n(count, times));
     }
     Some(tasks)
+}
+
+/// For [`crate::fuzz`]: every way in which hosts are written.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(text: &str) {
+    for hosts in [Source::List(text.to_owned()).read(), read_lines(text).map(united)].into_iter().flatten() {
+        assert!(hosts.iter().all(|host| host.slots.is_none_or(|slots| slots > 0)), "{hosts:?}");
+        if !hosts.is_empty() {
+            let places = place(7, &hosts, 0);
+            assert!(places.len() == 7 && places.iter().all(|&place| (place as usize) < hosts.len()));
+        }
+    }
+    if let Ok(names) = expand_slurm(text) {
+        assert!(names.len() <= 2 * MOST_HOSTS + text.len());
+    }
+    if let Some(tasks) = expand_tasks(text) {
+        assert!(tasks.len() <= MOST_HOSTS && tasks.iter().all(|&tasks| tasks > 0));
+    }
 }
 
 #[cfg(test)]
