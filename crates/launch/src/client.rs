@@ -10,6 +10,7 @@ mod handover;
 pub(crate) mod own;
 mod pmi;
 pub(crate) mod pmix;
+mod served;
 mod singleton;
 pub(crate) mod store;
 
@@ -202,8 +203,8 @@ pub trait Launcher: Send {
 pub fn connect() -> Result<Box<dyn Launcher>, Error> {
     Ok(match Found::in_environment()? {
         Found::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
-        Found::Pmi(server) => Box::new(pmi::PmiLauncher::connect(&server)?),
-        Found::Pmix(server) => match pmix::PmixLauncher::connect(&server) {
+        Found::Pmi(server) => Box::new(pmi::connect(&server)?),
+        Found::Pmix(server) => match pmix::connect(&server) {
             Ok(launcher) => Box::new(launcher),
             // One process has nobody to find.
             Err(Error::NoServer(_)) if server.size == Some(1) => Box::new(singleton::Singleton::new()),

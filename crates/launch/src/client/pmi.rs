@@ -1,21 +1,21 @@
 //! A process that a PMI server started: the Hydra launchers of MPICH and Intel MPI, gforker, Slurm's pmi2 plugin.
 //!
-//! [`Connection`] speaks the exchanges (one request, one answer) in one of two dialects ([`Dialect`]); [`PmiLauncher`]
+//! [`Connection`] speaks the exchanges (one request, one answer) in one of two dialects ([`Dialect`]); [`connect`]
 //! learns the facts of the job from them. Servers differ: limits of lengths, the answer to a missing key, whether they
 //! know `PMI_process_mapping`; where it is missing the ranks publish their hosts themselves.
 
 mod connection;
 mod dialect;
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 
 use towpath_base::config;
 
+use super::Job;
+use super::served::Served;
 use super::store::Store;
-use super::{Job, Launcher, duplicate, handover};
 use crate::error::Error;
 use crate::hosts;
-use crate::key::JobKey;
 
 pub(super) use connection::{Connection, check_open, silent};
 pub(super) use dialect::Dialect;
@@ -57,33 +57,22 @@ impl Server {
     }
 }
 
-/// A PMI server as launcher.
-pub(super) struct PmiLauncher {
-    connection: Connection,
-    job: Job,
-    segment: OwnedFd,
-    key: JobKey,
+/// Speaks to the server that the environment names.
+pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
+    let connection = Connection::take(server.descriptor, server.dialect, &server.name)?;
+    start(connection, server.rank, server.size as usize)
 }
 
-impl PmiLauncher {
-    /// Speaks to the server that the environment names.
-    pub(super) fn connect(server: &Server) -> Result<PmiLauncher, Error> {
-        let connection = Connection::take(server.descriptor, server.dialect, &server.name)?;
-        PmiLauncher::start(connection, server.rank, server.size as usize)
-    }
-
-    fn start(mut connection: Connection, rank: u32, size: usize) -> Result<PmiLauncher, Error> {
-        let place = connection.initialise(rank as usize, size)?;
-        let mapping = connection.attribute("PMI_process_mapping")?;
-        let nodes = match mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)) {
-            Some(nodes) => nodes,
-            None => exchange_hosts(&mut connection, rank as usize, size)?,
-        };
-        let mut job = Job::new(rank, nodes, connection.launcher());
-        (job.appnum, job.universe_size) = (place.appnum, place.universe_size);
-        let (segment, key) = handover::share(&mut connection, &mut job)?;
-        Ok(PmiLauncher { connection, job, segment, key })
-    }
+fn start(mut connection: Connection, rank: u32, size: usize) -> Result<Served<Connection>, Error> {
+    let place = connection.initialise(rank as usize, size)?;
+    let mapping = connection.attribute("PMI_process_mapping")?;
+    let nodes = match mapping.and_then(|mapping| hosts::parse_mapping(&mapping, size)) {
+        Some(nodes) => nodes,
+        None => exchange_hosts(&mut connection, rank as usize, size)?,
+    };
+    let mut job = Job::new(rank, nodes, connection.launcher());
+    (job.appnum, job.universe_size) = (place.appnum, place.universe_size);
+    Served::share(connection, job)
 }
 
 /// Words for the server, as far as its variables show who it is.
@@ -97,17 +86,6 @@ fn server_name() -> String {
         "the Hydra launcher (mpiexec of MPICH)".to_owned()
     } else {
         "the PMI launcher".to_owned()
-    }
-}
-
-/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be on its way before the
-/// request. Gives up after a while: nobody may be reading.
-pub(super) fn wait_for_readers(stream: BorrowedFd<'_>) {
-    for _ in 0..100 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        if !matches!(rustix::io::ioctl_fionread(stream), Ok(waiting) if waiting > 0) {
-            return;
-        }
     }
 }
 
@@ -130,42 +108,6 @@ pub(super) fn exchange_hosts(store: &mut dyn Store, rank: usize, size: usize) ->
         launcher: store.launcher().to_owned(),
         detail: "rank 0's list of hosts did not arrive".to_owned(),
     })
-}
-
-impl Launcher for PmiLauncher {
-    fn job(&self) -> &Job {
-        &self.job
-    }
-
-    fn segment(&mut self) -> Result<OwnedFd, Error> {
-        duplicate(&self.segment)
-    }
-
-    fn key(&mut self) -> Result<JobKey, Error> {
-        Ok(self.key.clone())
-    }
-
-    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        self.connection.put(key, value)
-    }
-
-    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.connection.get(None, key)
-    }
-
-    fn fence(&mut self) -> Result<(), Error> {
-        self.connection.fence()
-    }
-
-    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
-        eprintln!("{sentence}");
-        wait_for_readers(std::io::stderr().as_fd());
-        self.connection.abort(code, None)
-    }
-
-    fn finalize(&mut self) -> Result<(), Error> {
-        self.connection.finalize()
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod library;
 mod search;
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -21,11 +21,11 @@ use towpath_base::config;
 
 use self::layout::Process;
 use self::library::{Content, Library};
+use super::served::Served;
 use super::store::Store;
-use super::{Job, Launcher, duplicate, handover, patience, pmi};
+use super::{Job, patience, pmi};
 use crate::error::Error;
 use crate::hosts;
-use crate::key::JobKey;
 
 /// A PMIx server that the environment names, not yet spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Server {
 }
 
 /// The connection of one process to a PMIx server.
-struct Connection {
+pub(super) struct Connection {
     library: Library,
     own: Process,
     launcher: String,
@@ -189,16 +189,16 @@ fn page_name(fence: u32, number: usize) -> String {
 }
 
 fn read_sheet(text: &str) -> HashMap<String, String> {
-    text.lines()
+    text.split('\n')
         .filter_map(|line| line.split_once(' '))
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect()
 }
 
-/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read.
+/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read; all that is put on one is ASCII.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(text: &str) {
-    let sheet = read_sheet(text);
+    let sheet = read_sheet(&text.replace(|sign: char| !sign.is_ascii(), "?"));
     let written: String = sheet.iter().map(|(key, value)| format!("{key} {value}\n")).collect();
     let pages = pages(&written);
     let begin = pages[0].split_once('\n').map_or("", |(_, begin)| begin);
@@ -304,72 +304,21 @@ impl Store for Connection {
     }
 }
 
-/// A PMIx server as launcher.
-pub(super) struct PmixLauncher {
-    connection: Connection,
-    job: Job,
-    segment: OwnedFd,
-    key: JobKey,
-}
-
-impl PmixLauncher {
-    /// Speaks to the server that the environment names.
-    pub(super) fn connect(server: &Server) -> Result<PmixLauncher, Error> {
-        let mut connection = Connection::meet(server)?;
-        let size = connection.size;
-        let nodes = match connection.hosts() {
-            Some(nodes) => nodes,
-            None => pmi::exchange_hosts(&mut connection, server.rank as usize, size as usize)?,
-        };
-        let mut job = Job::new(server.rank, nodes, &server.name);
-        let (library, own) = (connection.library, connection.own);
-        let positive = |content| number(content).and_then(|number| i32::try_from(number).ok());
-        job.appnum = positive(library.get_of_rank(own, own.rank, "pmix.appnum"));
-        // Slots: fewer than the processes where they are started beyond them.
-        job.universe_size = positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
-        let (segment, key) = handover::share(&mut connection, &mut job)?;
-        Ok(PmixLauncher { connection, job, segment, key })
-    }
-}
-
-impl Launcher for PmixLauncher {
-    fn job(&self) -> &Job {
-        &self.job
-    }
-
-    fn segment(&mut self) -> Result<OwnedFd, Error> {
-        duplicate(&self.segment)
-    }
-
-    fn key(&mut self) -> Result<JobKey, Error> {
-        Ok(self.key.clone())
-    }
-
-    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        self.connection.put(key, value)
-    }
-
-    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
-        self.connection.get(None, key)
-    }
-
-    fn get_from(&mut self, rank: u32, key: &str) -> Result<Option<String>, Error> {
-        self.connection.get(Some(rank), key)
-    }
-
-    fn fence(&mut self) -> Result<(), Error> {
-        self.connection.fence()
-    }
-
-    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
-        eprintln!("{sentence}");
-        pmi::wait_for_readers(std::io::stderr().as_fd());
-        self.connection.abort(code, None)
-    }
-
-    fn finalize(&mut self) -> Result<(), Error> {
-        self.connection.finalize()
-    }
+/// Speaks to the server that the environment names.
+pub(super) fn connect(server: &Server) -> Result<Served<Connection>, Error> {
+    let mut connection = Connection::meet(server)?;
+    let size = connection.size;
+    let nodes = match connection.hosts() {
+        Some(nodes) => nodes,
+        None => pmi::exchange_hosts(&mut connection, server.rank as usize, size as usize)?,
+    };
+    let mut job = Job::new(server.rank, nodes, &server.name);
+    let (library, own) = (connection.library, connection.own);
+    let positive = |content| number(content).and_then(|number| i32::try_from(number).ok());
+    job.appnum = positive(library.get_of_rank(own, own.rank, "pmix.appnum"));
+    // Slots: fewer than the processes where they are started beyond them.
+    job.universe_size = positive(library.get_of_job(own, "pmix.univ.size")).map(|slots| slots.max(size as i32));
+    Served::share(connection, job)
 }
 
 #[cfg(test)]

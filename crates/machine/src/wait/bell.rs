@@ -18,6 +18,8 @@ use towpath_base::sync::Ordering;
 
 /// The longest sleep on descriptors: their owner may have something to do that depends on time.
 const LONGEST: Duration = Duration::from_millis(100);
+/// Rings that are taken at a time: more than posters leave there, and few enough that nobody can keep the sleeper there.
+const RINGS: u32 = 64;
 /// Marks the number of a bell: 0 is none.
 const THERE: u32 = 1 << 31;
 
@@ -59,7 +61,11 @@ impl Bell {
         let mut sources = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.descriptor, PollFlags::IN)];
         // Every reason to fail means the same to the caller: look again.
         let _ = poll(&mut sources, Some(&limit));
-        while recv(&self.socket, &mut [0u8; 1], RecvFlags::DONTWAIT).is_ok() {}
+        for _ in 0..RINGS {
+            if recv(&self.socket, &mut [0u8; 1], RecvFlags::DONTWAIT).is_err() {
+                break;
+            }
+        }
     }
 }
 

@@ -8,8 +8,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::*;
+use crate::client::Launcher;
+use crate::key::JobKey;
 use crate::mpiexec::server::{Event, Server};
 use crate::wire::{LineReader, Message, records};
+use std::os::fd::{AsFd, OwnedFd};
 
 type Sockets = Vec<OwnedFd>;
 type Answers = Vec<(usize, Vec<u8>)>;
@@ -122,7 +125,7 @@ fn cases(hosts: &[u32]) -> impl Iterator<Item = Case<'_>> {
 }
 
 /// Runs a job of threads against a server.
-fn job(size: usize, case: Case<'_>, body: impl Fn(PmiLauncher) + Sync) {
+fn job(size: usize, case: Case<'_>, body: impl Fn(Served<Connection>) + Sync) {
     let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (server_ends, rank_ends): (Sockets, Sockets) = (0..size).map(|_| pair().unwrap()).unzip();
     let one_host = vec![0; size];
@@ -140,7 +143,7 @@ fn job(size: usize, case: Case<'_>, body: impl Fn(PmiLauncher) + Sync) {
             let body = &body;
             scope.spawn(move || {
                 let connection = Connection::over(socket, case.dialect, "a test");
-                body(PmiLauncher::start(connection, rank as u32, size).unwrap());
+                body(start(connection, rank as u32, size).unwrap());
             });
         }
     });

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use towpath_base::sync::{AtomicBool, Ordering};
 
 use super::*;
 

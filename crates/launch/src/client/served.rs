@@ -1,0 +1,76 @@
+//! A launcher that is not ours, once its protocol has become a [`Store`]: what [`Launcher`] asks of it is the same for
+//! PMI-1, PMI-2 and PMIx.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use super::store::Store;
+use super::{Job, Launcher, duplicate, handover};
+use crate::error::Error;
+use crate::key::JobKey;
+
+/// A server with what the ranks have made of it: their job, the segment of the host, the secret.
+pub(super) struct Served<S> {
+    store: S,
+    job: Job,
+    segment: OwnedFd,
+    key: JobKey,
+}
+
+impl<S: Store> Served<S> {
+    /// Gives the job its number and its secret, and the host its segment. Collective over the job.
+    pub(super) fn share(mut store: S, mut job: Job) -> Result<Served<S>, Error> {
+        let (segment, key) = handover::share(&mut store, &mut job)?;
+        Ok(Served { store, job, segment, key })
+    }
+}
+
+impl<S: Store + Send> Launcher for Served<S> {
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn segment(&mut self) -> Result<OwnedFd, Error> {
+        duplicate(&self.segment)
+    }
+
+    fn key(&mut self) -> Result<JobKey, Error> {
+        Ok(self.key.clone())
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
+        self.store.put(key, value)
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, Error> {
+        self.store.get(None, key)
+    }
+
+    fn get_from(&mut self, rank: u32, key: &str) -> Result<Option<String>, Error> {
+        self.store.get(Some(rank), key)
+    }
+
+    fn fence(&mut self) -> Result<(), Error> {
+        self.store.fence()
+    }
+
+    fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
+        eprintln!("{sentence}");
+        wait_for_readers(std::io::stderr().as_fd());
+        self.store.abort(code, None)
+    }
+
+    fn finalize(&mut self) -> Result<(), Error> {
+        self.store.finalize()
+    }
+}
+
+/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be on its way before the
+/// request. Gives up after a while: nobody may be reading.
+fn wait_for_readers(stream: BorrowedFd<'_>) {
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        if !matches!(rustix::io::ioctl_fionread(stream), Ok(waiting) if waiting > 0) {
+            return;
+        }
+    }
+}
