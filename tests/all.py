@@ -40,6 +40,8 @@ STAGES = [
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),
     ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "2", "--timeout", "300"], 600),
     ("launchers", [PYTHON, "tests/external/launchers.py"], 900),
+    ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
+    ("ssh", [PYTHON, "tests/hosts/ssh.py"], 200),
     ("imb", [PYTHON, "tests/external/imb.py"], 600),
 ]
 
