@@ -162,9 +162,8 @@ fn a_job_goes_on_through_a_flood() {
     });
     for number in 0..MESSAGES {
         // The second process opens its connection in the middle of the flood.
-        for from in 1..=if number < MESSAGES / 2 { 1 } else { 2 } {
-            send(&mut wires[from].0, 0, number);
-        }
+        let senders = if number < MESSAGES / 2 { 1 } else { 2 };
+        wires.iter_mut().skip(1).take(senders).for_each(|(wire, _)| send(wire, 0, number));
         turn(&mut wires);
     }
     until(&mut wires, |wires| wires[0].1.arrived.len() as u64 == MESSAGES + MESSAGES / 2);
