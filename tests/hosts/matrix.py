@@ -4,6 +4,7 @@
     matrix.py                           everything that is built
     matrix.py --networks tcp,clic       these transports (TOWPATH_NETWORK)
     matrix.py --only 'tcp.*9000'        some of the rows
+    matrix.py --core --only '2 hosts 1500'     what CI runs: the C programs that exchange most
 
 Each row proves that it went by its transport: the share of the first host's frames that were TCP's is compared with what is expected.
 Ends with a table and "N passed, N failed" over all rows.
@@ -30,6 +31,7 @@ NETWORKS = ["tcp"]
 BY_FRAMES = ["clic"]
 FAULTS = ["--loss", "1", "--duplicate", "1", "--reorder", "1", "--seed", "4"]
 RANKS = {2: [2, 4], 4: [4]}
+CORE = ["--filter", "^(point_to_point|communicators|collectives|topologies)/"]
 
 
 @dataclass
@@ -51,13 +53,13 @@ class Row:
         if self.suite == "mpi4py":
             words = [TESTS / "external/mpi4py_suite.py", *network, "--ranks", *RANKS[self.hosts], "--timeout", 1800]
         else:
-            words = [TESTS / "mpi/run.py", "--face", "mpich", *network, "--timeout", 300]
+            words = [TESTS / "mpi/run.py", "--face", "mpich", *network, "--timeout", 300, *(CORE if self.suite == "core" else [])]
         return [sys.executable, *(str(word) for word in words)]
 
 
-def rows(networks):
-    return [Row(suite, network, count, mtu, faulty) for network in networks for suite in ("C", "mpi4py") for count in (2, 4)
-            for mtu in (1500, 9000) for faulty in ((False, True) if network in BY_FRAMES else (False,))]
+def rows(networks, suites):
+    return [Row(suite, network, count, mtu, faulty) for network in networks for suite in suites for count in (2, 4) for mtu in (1500, 9000)
+            for faulty in ((False, True) if network in BY_FRAMES else (False,))]
 
 
 def run(row):
@@ -83,10 +85,11 @@ def run(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", type=lambda text: text.split(","), default=NETWORKS, help="transports, separated by commas")
+    parser.add_argument("--core", action="store_true", help="a part of the C programs only")
     parser.add_argument("--only", default="", help="a regular expression for the rows' names")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    chosen = [row for row in rows(options.networks) if re.search(options.only, row.name)]
+    chosen = [row for row in rows(options.networks, ["core"] if options.core else ["C", "mpi4py"]) if re.search(options.only, row.name)]
     if options.list:
         print("\n".join(row.name for row in chosen))
         return 0
