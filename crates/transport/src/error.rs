@@ -36,6 +36,9 @@ pub enum Error {
         /// What the system said.
         detail: String,
     },
+    /// libfabric cannot be used.
+    #[error("The fabric cannot be used: {0}.")]
+    Fabric(String),
     /// Memory is short.
     #[error(transparent)]
     Shortage(#[from] Shortage),

@@ -16,6 +16,7 @@ pub mod clic;
 mod copy;
 pub mod error;
 pub mod loopback;
+pub mod ofi;
 mod regions;
 mod routine;
 pub mod shm;

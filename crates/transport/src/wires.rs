@@ -7,6 +7,7 @@ use towpath_base::transfer::{CopyAcross, Source, Target};
 use crate::clic::Clic;
 use crate::error::Error;
 use crate::loopback::Loopback;
+use crate::ofi::{self, Ofi};
 use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
 use crate::strict::{self, Strict};
@@ -39,6 +40,10 @@ enum Route {
     Clic {
         place: u32,
     },
+    /// On another host, over libfabric.
+    Ofi {
+        place: u32,
+    },
 }
 
 /// All wires of a process.
@@ -51,11 +56,12 @@ pub struct Wires {
     /// What leads to processes of other hosts.
     tcp: Option<Box<Tcp>>,
     clic: Option<Box<Clic>>,
-    /// There is one of the two: they have to be looked at as well.
+    ofi: Option<Box<Ofi>>,
+    /// There is one of these: they have to be looked at as well.
     further: bool,
-    /// How many times `tcp` is passed over before it is looked at again.
+    /// How many times `tcp` and `ofi` are passed over before they are looked at again.
     pass: u32,
-    /// Looks at `tcp` in a row that found nothing.
+    /// Looks at `tcp` and `ofi` in a row that found nothing.
     vain: u32,
 }
 
@@ -85,6 +91,7 @@ impl Wires {
             strict: None,
             tcp: None,
             clic: None,
+            ofi: None,
             further: false,
             pass: 0,
             vain: 0,
@@ -166,6 +173,16 @@ impl Wires {
         self.tcp.as_deref()
     }
 
+    /// These wires, and others to processes of other hosts over libfabric.
+    pub fn with_ofi(mut self, ofi: Ofi) -> Wires {
+        for (place, peer) in (0..).zip(ofi.reached()) {
+            self.lead(peer, Route::Ofi { place });
+        }
+        self.ofi = Some(Box::new(ofi));
+        self.further = true;
+        self
+    }
+
     /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they leave too. Nothing may be
     /// sent afterwards.
     pub fn leave(&mut self) {
@@ -174,6 +191,9 @@ impl Wires {
         }
         if let Some(clic) = &mut self.clic {
             clic.leave();
+        }
+        if let Some(ofi) = &mut self.ofi {
+            ofi.leave();
         }
     }
 
@@ -191,6 +211,13 @@ impl Wires {
         self.clic.as_mut().expect("a route by frames")
     }
 
+    /// # Panics
+    /// Where no host that libfabric reaches belongs to the job: then no route leads to it.
+    #[inline]
+    fn ofi_wire(&mut self) -> &mut Ofi {
+        self.ofi.as_mut().expect("a route over libfabric")
+    }
+
     /// Progress of all wires but the two that every process has.
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
@@ -203,19 +230,25 @@ impl Wires {
             }
             moved
         });
-        let Some(tcp) = &mut self.tcp else { return by_strict | by_clic };
-        if last_look {
-            tcp.watch_all();
-        } else if self.pass > 0 {
+        if self.tcp.is_none() && self.ofi.is_none() {
+            return by_strict | by_clic;
+        }
+        if !last_look && self.pass > 0 {
             self.pass -= 1;
             return by_strict | by_clic;
         }
-        let by_tcp = tcp.progress(sink);
-        self.vain = if by_tcp { 0 } else { self.vain.saturating_add(1) };
+        let by_tcp = self.tcp.as_mut().is_some_and(|tcp| {
+            if last_look {
+                tcp.watch_all();
+            }
+            tcp.progress(sink)
+        });
+        let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
+        self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
         if self.vain > LOOKS_IN_VAIN && self.shm.segment().ranks() > 1 {
             self.pass = PASSES;
         }
-        by_strict | by_clic | by_tcp
+        by_strict | by_clic | by_tcp | by_ofi
     }
 
     /// The wire of the strict mode, where it is in use.
@@ -242,6 +275,7 @@ impl Wires {
             Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
             Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
             Route::Clic { place } => self.clic_wire().mark_lost(place as usize),
+            Route::Ofi { place } => self.ofi_wire().mark_lost(place as usize),
             Route::Loopback | Route::None => {}
         }
     }
@@ -302,7 +336,7 @@ impl Wires {
         match self.route(peer) {
             Route::Shm { rank } | Route::Strict { rank } => Some(rank),
             Route::Loopback => Some(self.shm.segment().own_rank() as u32),
-            Route::Tcp { .. } | Route::Clic { .. } | Route::None => None,
+            Route::Tcp { .. } | Route::Clic { .. } | Route::Ofi { .. } | Route::None => None,
         }
     }
 
@@ -329,6 +363,7 @@ impl Wires {
                 Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
                 Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
                 Route::Clic { place } => self.clic_wire().row(place as usize, header, payload, length),
+                Route::Ofi { place } => self.ofi_wire().row(place as usize, header, payload, length),
                 Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
             }
         }
@@ -363,6 +398,7 @@ impl Wire for Wires {
             Route::Strict { .. } => strict::COPIED_LIMIT,
             Route::Tcp { .. } => tcp::COPIED_LIMIT,
             Route::Clic { place } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
+            Route::Ofi { .. } => ofi::COPIED_LIMIT,
             Route::Loopback | Route::None => self.loopback.copied_limit(to),
         }
     }
@@ -380,6 +416,7 @@ impl Wire for Wires {
             Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
             Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
             Route::Clic { place } => self.clic_wire().copied(place as usize, header, length, fill),
+            Route::Ofi { place } => self.ofi_wire().copied(place as usize, header, length, fill),
             Route::Loopback | Route::None => self.loopback.copied(to, header, length, fill),
         }
     }
@@ -420,6 +457,7 @@ impl Wire for Wires {
                 Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
                 Route::Tcp { place } => self.tcp_wire().publish(place as usize, token, source),
                 Route::Clic { place } => self.clic_wire().publish(place as usize, token, source),
+                Route::Ofi { place } => self.ofi_wire().publish(place as usize, token, source),
                 Route::Loopback | Route::None => self.loopback.publish(to, token, source),
             }
         }
@@ -431,6 +469,7 @@ impl Wire for Wires {
             Route::Strict { .. } => self.strict_wire().withdraw(key),
             Route::Tcp { .. } => self.tcp_wire().withdraw(key),
             Route::Clic { place } => self.clic_wire().withdraw(place as usize, key),
+            Route::Ofi { .. } => self.ofi_wire().withdraw(key),
             Route::Loopback | Route::None => self.loopback.withdraw(to, key),
         }
     }
@@ -443,6 +482,7 @@ impl Wire for Wires {
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
                 Route::Tcp { place } => self.tcp_wire().pull(place as usize, key, token, target),
                 Route::Clic { place } => self.clic_wire().pull(place as usize, key, token, target),
+                Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),
                 Route::Loopback | Route::None => self.loopback.pull(from, key, token, target),
             }
         }
@@ -465,6 +505,7 @@ impl Wire for Wires {
     fn busy(&self) -> bool {
         let further = self.strict.as_ref().is_some_and(|strict| strict.busy());
         let far = self.tcp.as_ref().is_some_and(|tcp| tcp.busy()) || self.clic.as_ref().is_some_and(|clic| clic.busy());
+        let far = far || self.ofi.as_ref().is_some_and(|ofi| ofi.busy());
         self.shm.busy() || self.loopback.busy() || further || far
     }
 }

@@ -1,10 +1,11 @@
 //! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on shared memory in
 //! one process (one mapping per rank), on the strict mode with equal sections and with a declared ring, over sockets, and
-//! under a wrapper that refuses and delays.
+//! under a wrapper that refuses and delays. Where TOWPATH_LIBFABRIC names a library: on wires over it instead.
 
 mod machine;
 mod owned;
 
+use machine::fabric::{ofi_providers, ofi_wires};
 use machine::network::{clic_wires, tcp_wires};
 use machine::{Machine, Traffic, strict_wires, wires};
 use towpath_base::ids::PeerIndex;
@@ -19,6 +20,10 @@ fn settings() -> Settings {
 
 /// Every kind of machine that the suite runs on: different settings, and without and with faults.
 fn machines(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
+    let over_libfabric = machines_over_libfabric(ranks);
+    if !over_libfabric.is_empty() {
+        return over_libfabric;
+    }
     let mut machines = machines_without_heaps(ranks);
     for (name, heaps) in &HEAPS {
         let machine = machines.iter_mut().find(|(other, _)| other == name);
@@ -80,6 +85,24 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
     let tcp_machines = tcp_kinds.map(|(name, wires, faults)| (name, make(wires, faults).over_sockets()));
     let machines = kinds.chain(strict_kinds).map(|(name, wires, faults)| (name, make(wires, faults)));
     machines.chain(tcp_machines).collect()
+}
+
+/// The machines over the libfabric that TOWPATH_LIBFABRIC names; then the suite runs on them alone.
+fn machines_over_libfabric(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wires>>)> {
+    let mut machines = Vec::new();
+    for provider in ofi_providers() {
+        let kinds = match provider {
+            "tcp" => [("libfabric's tcp", 1, 0), ("libfabric's tcp, shared memory and faults", ranks.div_ceil(4), 30)],
+            _ => [("libfabric's shm", 1, 0), ("libfabric's shm and faults", 1, 30)],
+        };
+        for (name, per_host, chance) in kinds {
+            let faults = |seed| Faults { seed, refuse: chance, delay: chance, idle: chance };
+            let wires = (5..).zip(ofi_wires(ranks, per_host, settings(), provider));
+            machines
+                .push((name, Machine::new(wires.map(|(seed, wire)| Faulty::new(wire, faults(seed)))).over_sockets()));
+        }
+    }
+    machines
 }
 
 /// Every rank declares its two neighbours in a ring.
@@ -230,9 +253,10 @@ fn a_lost_peer_frees_what_was_promised_to_it() {
         ("tcp", tcp_wires(3, 1, settings())),
         ("clic", clic_wires(3, 1, settings())),
     ];
-    for (name, wires) in kinds {
+    let ofi_kinds = ofi_providers().into_iter().map(|provider| (provider, ofi_wires(3, 1, settings(), provider)));
+    for (name, wires) in kinds.into_iter().chain(ofi_kinds) {
         let mut machine = Machine::new(wires);
-        if name == "tcp" || name == "clic" {
+        if name != "shared" && name != "strict" {
             machine = machine.over_sockets();
         }
         machine.publish_and_lose(0, 1, |wires, peer| wires.mark_lost(peer));
@@ -252,7 +276,8 @@ fn a_message_beyond_the_limit_is_refused_before_its_slot_is_filled() {
         ("tcp", tcp_wires(2, 1, settings())),
         ("clic", clic_wires(2, 1, settings())),
     ];
-    for (name, mut wires) in kinds {
+    let ofi_kinds = ofi_providers().into_iter().map(|provider| (provider, ofi_wires(2, 1, settings(), provider)));
+    for (name, mut wires) in kinds.into_iter().chain(ofi_kinds) {
         // The other rank, and the wire to oneself.
         for to in [1, 0] {
             let (wire, to) = (&mut wires[0], PeerIndex(to));

@@ -35,8 +35,15 @@ impl JobKey {
 
     /// A number that follows from two others and cannot be foretold without the key.
     pub(super) fn mix(&self, one: u64, other: u64) -> u64 {
+        self.hash(&[one, other])
+    }
+
+    /// The hash of some words.
+    #[inline]
+    pub(crate) fn hash(&self, words: &[u64]) -> u64 {
         let mut sip = Sip::new(self.0);
-        [one, other, 16 << 56].into_iter().for_each(|word| sip.absorb(word));
+        words.iter().for_each(|word| sip.absorb(*word));
+        sip.absorb((8 * words.len() as u64) << 56);
         sip.finish()
     }
 }

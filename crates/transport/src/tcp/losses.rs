@@ -12,7 +12,7 @@ pub struct Losses(Arc<Mutex<BTreeMap<PeerIndex, String>>>);
 
 impl Losses {
     /// Notes why a peer is lost.
-    pub(super) fn note(&self, peer: PeerIndex, reason: &str) {
+    pub(crate) fn note(&self, peer: PeerIndex, reason: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(peer, reason.to_owned());
     }
 

@@ -1,6 +1,7 @@
 //! A machine of many ranks in one process and one thread: every rank has its own mapping of one memory file and its
 //! own wires. Messages carry their number, length and a pattern, so that order and content are checked on arrival.
 
+pub(crate) mod fabric;
 pub(crate) mod network;
 
 use std::collections::{HashMap, VecDeque};

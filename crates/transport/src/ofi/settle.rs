@@ -1,0 +1,141 @@
+//! How peers come and go: finding, leaving, losing. Set-up path.
+
+use std::time::{Duration, Instant};
+
+use super::frame::Frame;
+use super::{Dead, Link, Ofi};
+use crate::Sink;
+
+/// How long a process that leaves waits for the others to say so too.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long reads of a lost peer's memory are waited for: the provider ends them with errors.
+const LAST_READS: Duration = Duration::from_secs(2);
+
+impl Ofi {
+    /// Enters the address of a peer: what the provider calls it.
+    #[cold]
+    pub(super) fn find(&mut self, place: usize) -> Option<u64> {
+        let peer = &self.peers[place];
+        match self.endpoint.reach(&peer.contact.address) {
+            Ok(address) => {
+                self.peers[place].address = Some(address);
+                Some(address)
+            }
+            Err(reason) => {
+                let rank = peer.contact.peer.0;
+                self.lose(place, &format!("rank {rank} cannot be reached over the fabric: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// Something has gone to a peer or come from it.
+    #[inline]
+    pub(super) fn meet(&mut self, place: usize) {
+        if self.peers[place].link == Link::Quiet {
+            self.peers[place].link = Link::Known;
+            if self.leaving.is_some() {
+                self.tell(place);
+            }
+        }
+    }
+
+    /// An operation towards a peer has failed.
+    #[cold]
+    pub(super) fn fail(&mut self, place: usize, code: i32) {
+        let (rank, reason) = (self.peers[place].contact.peer.0, self.endpoint.error(code));
+        if self.leaving.is_some() && self.peers[place].told {
+            // It has left before it could hear.
+            self.peers[place].parted = true;
+            return;
+        }
+        self.lose(place, &format!("the way to rank {rank} over the fabric is broken: {reason}"));
+    }
+
+    /// A peer is lost; [`Sink::lost`] follows.
+    pub(super) fn lose(&mut self, place: usize, reason: &str) {
+        let peer = &mut self.peers[place];
+        if peer.link == Link::Lost {
+            return;
+        }
+        peer.link = Link::Lost;
+        self.losses.note(peer.contact.peer, reason);
+        self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
+    }
+
+    /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.
+    pub fn mark_lost(&mut self, place: usize) {
+        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
+        self.lose(place, &reason);
+    }
+
+    /// Buries lost peers whose memory nobody reads any more.
+    #[cold]
+    pub(super) fn bury_dead(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        for _ in 0..self.dead.len() {
+            let Some(dead) = self.dead.pop_front() else { break };
+            let peer = &self.peers[dead.place as usize];
+            if peer.reading > 0 && dead.since.elapsed() < LAST_READS {
+                self.dead.push_back(dead);
+                continue;
+            }
+            self.bury(dead.place);
+            sink.lost(self.peers[dead.place as usize].contact.peer);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Ends everything that was promised to a peer or expected from it.
+    fn bury(&mut self, place: u32) {
+        self.bury_transfers(place);
+        let peer = &mut self.peers[place as usize];
+        let held = std::mem::take(&mut peer.held);
+        self.unlent.extend(held.into_values().map(|(slot, _)| slot));
+        // Whoever has said goodbye waits for an answer.
+        if !self.peers[place as usize].parted {
+            let peer = &mut self.peers[place as usize];
+            peer.controls.clear();
+            let pending = std::mem::take(&mut peer.pending);
+            pending.into_iter().for_each(|(kind, slot, _)| self.forget(place as usize, kind, slot));
+        }
+    }
+
+    /// Says goodbye to a peer, once.
+    fn tell(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.peers[place].told, true) {
+            self.control(place, Frame::Goodbye);
+        }
+    }
+
+    /// The peer has left MPI and expects nothing more but an answer.
+    pub(super) fn part(&mut self, place: usize) {
+        self.tell(place);
+        let peer = &mut self.peers[place];
+        peer.parted = true;
+        if self.leaving.is_none() {
+            let reason = format!("rank {} has left MPI", peer.contact.peer.0);
+            self.lose(place, &reason);
+        }
+    }
+
+    /// Says to all peers that this process leaves MPI: [`Ofi::busy`] until they have said so too, or some seconds are over.
+    /// To be called when nothing else is under way; after it, nothing may be sent.
+    pub fn leave(&mut self) {
+        self.leaving = Some(Instant::now() + FAREWELL);
+        for place in 0..self.peers.len() {
+            if self.peers[place].link == Link::Known {
+                self.tell(place);
+            }
+        }
+    }
+
+    /// True while this process leaves and somebody who was told has not answered.
+    pub(super) fn waits_for_farewells(&self) -> bool {
+        let waits = |end: &Instant| {
+            self.peers.iter().any(|peer| peer.told && !peer.parted && peer.link == Link::Known) && Instant::now() < *end
+        };
+        self.leaving.as_ref().is_some_and(waits)
+    }
+}
