@@ -134,6 +134,24 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "algorithms to use whatever the sizes, as collective:algorithm pairs separated by commas",
     },
     Setting {
+        name: "TOWPATH_NETWORK",
+        kind: Kind::Text,
+        default: "",
+        meaning: "what carries messages between hosts: tcp, or ofi for libfabric; else ofi where all hosts are on a real fabric",
+    },
+    Setting {
+        name: "TOWPATH_LIBFABRIC",
+        kind: Kind::Text,
+        default: "",
+        meaning: "the libfabric to open; else libfabric.so.1 as the loader finds it",
+    },
+    Setting {
+        name: "TOWPATH_OFI_PROVIDER",
+        kind: Kind::Text,
+        default: "",
+        meaning: "provider of libfabric to use, whatever it drives, as tcp or verbs;ofi_rxm; else cxi, efa, verbs or psm3",
+    },
+    Setting {
         name: "TOWPATH_TCP_INTERFACES",
         kind: Kind::Text,
         default: "",

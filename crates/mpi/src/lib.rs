@@ -16,6 +16,7 @@ pub mod entry;
 pub mod environment;
 pub mod error;
 pub mod errors;
+mod fabric;
 pub mod face;
 pub mod fortran;
 mod generalized;

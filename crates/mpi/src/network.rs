@@ -1,13 +1,17 @@
 //! How the processes of a job on several hosts find each other: each host's first rank publishes a card with the host's
 //! addresses and the ports of its ranks (which it reads in their control pages), and everybody reads the cards of the other
-//! hosts. Connections are opened later, by whoever has something to say.
+//! hosts. Connections are opened later, by whoever has something to say. Where all are on a fabric, it carries everything.
+
+use std::os::fd::BorrowedFd;
 
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
+use towpath_transport::Wires;
+use towpath_transport::ofi::Ofi;
 use towpath_transport::shm::Segment;
-use towpath_transport::tcp::{Card, Contact, Key, Listener, Network, Tcp, networks};
+use towpath_transport::tcp::{Card, Contact, Key, Listener, Losses, Network, Tcp, networks};
 
 use crate::constants::ERR_OTHER;
 use crate::error::{Error, Result, fail};
@@ -16,13 +20,84 @@ use crate::world::failed_start;
 /// The setting that chooses interfaces.
 const CHOICE: &str = "TOWPATH_TCP_INTERFACES";
 
+/// The setting that chooses what carries messages between hosts.
+const NETWORK: &str = "TOWPATH_NETWORK";
+
+/// What carries messages between hosts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Tcp,
+    Ofi,
+}
+
+impl Carrier {
+    /// The one that is asked for, if any.
+    fn wanted() -> Result<Option<Carrier>> {
+        Ok(match config::setting(NETWORK).as_deref() {
+            None => None,
+            Some("tcp") => Some(Carrier::Tcp),
+            Some("ofi") => Some(Carrier::Ofi),
+            Some(other) => fail!(ERR_OTHER, "MPI cannot start: {NETWORK}={other} is neither tcp nor ofi"),
+        })
+    }
+}
+
+/// The wire to the other hosts.
+pub(crate) enum Far {
+    Tcp(Box<Tcp>),
+    Ofi(Box<Ofi>),
+}
+
+impl Far {
+    /// Why peers are lost.
+    pub(crate) fn losses(&self) -> Losses {
+        match self {
+            Far::Tcp(tcp) => tcp.losses(),
+            Far::Ofi(ofi) => ofi.losses(),
+        }
+    }
+
+    /// What ends a sleep.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Far::Tcp(tcp) => tcp.descriptor(),
+            Far::Ofi(ofi) => ofi.descriptor(),
+        }
+    }
+
+    /// These wires, and this one.
+    pub(crate) fn join(self, wires: Wires) -> Wires {
+        match self {
+            Far::Tcp(tcp) => wires.with_tcp(*tcp),
+            Far::Ofi(ofi) => wires.with_ofi(*ofi),
+        }
+    }
+}
+
 /// Makes the wire to the other hosts. Collective over the job.
-pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Tcp> {
+pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
+    let (wanted, own) = (Carrier::wanted()?, own_networks()?);
+    let endpoint = match wanted {
+        Some(Carrier::Tcp) => None,
+        Some(Carrier::Ofi) | None => crate::fabric::open(launcher, job, &own)?,
+    };
     let listener = Listener::open().map_err(failed_start)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
-    let own = own_networks()?;
-    // All ports of this host are in its control pages after it, all cards are published after the second one.
+    // All ports of this host are in its control pages after it, and the cards of endpoints are published; all cards of
+    // hosts are after the second one.
     launcher.fence().map_err(failed_start)?;
+    if let Some(endpoint) = endpoint
+        && let Some(ofi) = crate::fabric::join(launcher, job, endpoint)?
+    {
+        return Ok(Far::Ofi(Box::new(ofi)));
+    }
+    if wanted == Some(Carrier::Ofi) {
+        let hint = "TOWPATH_OFI_PROVIDER names another provider";
+        fail!(
+            ERR_OTHER,
+            "MPI cannot start: {NETWORK}=ofi, but libfabric has no fabric that all processes are on; {hint}"
+        );
+    }
     if job.local_rank == 0 {
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
         let card = Card { networks: own.clone(), ports: (0..job.local_ranks.len()).map(port).collect() };
@@ -31,7 +106,8 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     launcher.fence().map_err(failed_start)?;
     let contacts = contacts(launcher, job, &own)?;
     let key = launcher.key().map_err(failed_start)?;
-    Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&key.0), contacts).map_err(failed_start)
+    let tcp = Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&key.0), contacts).map_err(failed_start)?;
+    Ok(Far::Tcp(Box::new(tcp)))
 }
 
 fn own_networks() -> Result<Vec<Network>> {

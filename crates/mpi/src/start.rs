@@ -6,23 +6,23 @@ use towpath_launch::client::Job;
 use towpath_machine::wait::{Bell, Waiter};
 use towpath_transport::Wires;
 use towpath_transport::shm::Segment;
-use towpath_transport::tcp::Tcp;
 
 use crate::error::Result;
 use crate::lane::{Lane, State};
+use crate::network::Far;
 use crate::request_table::Requests;
 use crate::runs::Runs;
 use crate::waiting::Waiting;
 use crate::world::failed_start;
 
 /// The lane of this process.
-pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Tcp>) -> Result<Lane> {
+pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lane> {
     let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
     let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
-    if let Some(tcp) = far {
-        waiter.watch(Bell::beside(tcp.descriptor()).map_err(failed_start)?, segment.own_control());
-        wires = wires.with_tcp(tcp);
+    if let Some(far) = far {
+        waiter.watch(Bell::beside(far.descriptor()).map_err(failed_start)?, segment.own_control());
+        wires = far.join(wires);
     }
     let waiting = Waiting::new(waiter, segment.clone());
     wires.set_across(towpath_datatype::copy_across);

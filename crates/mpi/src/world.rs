@@ -16,7 +16,7 @@ use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::levels::Description;
 use towpath_transport::shm::Heap;
-use towpath_transport::tcp::{Losses, Tcp};
+use towpath_transport::tcp::Losses;
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;
@@ -381,7 +381,7 @@ fn build(thread_level: i32) -> Result<World> {
     drop(file);
     let several = job.hosts() > 1;
     let far = several.then(|| crate::network::reach_others(&mut *launcher, &job, &segment)).transpose()?;
-    let losses = far.as_ref().map(Tcp::losses);
+    let losses = far.as_ref().map(crate::network::Far::losses);
     let lane = crate::start::lane(&segment, &job, far)?;
     let number = (job.nonce ^ job.nonce >> 32) as u32;
     let everyone: Vec<PeerIndex> = (0..job.size).map(PeerIndex).collect();

@@ -1,0 +1,48 @@
+//! How the processes of a job on several hosts find each other on a fabric: each publishes the card of its endpoint, or that
+//! it has none, and reads the cards of all. The fabric is used when all have a card of the same provider.
+
+use towpath_base::ids::PeerIndex;
+use towpath_launch::client::{Job, Launcher};
+use towpath_transport::ofi::{self, Card, Contact, Key, Ofi, Port};
+use towpath_transport::tcp::Network;
+
+use crate::error::Result;
+use crate::world::failed_start;
+
+/// What is published in the place of a card.
+const NONE: &str = "none";
+
+fn key_of(rank: u32) -> String {
+    format!("towpath-fabric-{rank}")
+}
+
+/// The endpoint of this process, where there is a fabric; it is told to the others, who see it after the next fence.
+pub(crate) fn open(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<Option<Port>> {
+    let port = match ofi::choose(own).map_err(failed_start)? {
+        Some(choice) => {
+            let secret = launcher.key().map_err(failed_start)?;
+            let key = Key::of_secret(&secret.0);
+            Some(Port::open(&choice, key, job.size as usize).map_err(failed_start)?)
+        }
+        None => None,
+    };
+    let card = port.as_ref().map(Port::card).transpose().map_err(failed_start)?;
+    let text = card.map_or_else(|| NONE.to_owned(), |card| card.to_text());
+    launcher.put(&key_of(job.rank), &text).map_err(failed_start)?;
+    Ok(port)
+}
+
+/// The wire to the processes of other hosts, if all processes of the job are on the fabric.
+pub(crate) fn join(launcher: &mut dyn Launcher, job: &Job, port: Port) -> Result<Option<Ofi>> {
+    let own = port.card().map_err(failed_start)?;
+    let host = |rank: u32| job.node_of_rank[rank as usize];
+    let mut contacts = Vec::new();
+    for rank in (0..job.size).filter(|rank| *rank != job.rank) {
+        let text = launcher.get_from(rank, &key_of(rank)).map_err(failed_start)?.unwrap_or_default();
+        let Some(card) = Card::parse(&text).filter(|card| card.provider == own.provider) else { return Ok(None) };
+        if host(rank) != host(job.rank) {
+            contacts.push(Contact { peer: PeerIndex(rank), address: card.address });
+        }
+    }
+    Ofi::new(port, PeerIndex(job.rank), contacts).map(Some).map_err(failed_start)
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The libfabric transport over the providers that need no hardware, with the libfabric of Debian and that of MPICH's wheel.
+
+    libfabric.py --prefix FOLDER       with an installed Towpath (bin, lib); all rows
+    libfabric.py --filter REGEX        only some of the rows
+
+Rust tests and the conformance suite run inside one process, C programs over two hosts that are namespaces. Debian's package is
+installed where that disturbs nobody: as root, where no systemd runs. Elsewhere one sentence says what is not tested.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import environments  # noqa: E402
+
+SKIPPED = 77
+PACKAGE = "libfabric1"
+CORE = r"^(point_to_point/(ring|order|modes|persistent|probe|sizes|truncation|unexpected|random_pairs) |collectives/(allreduce|alltoall|bcast|reproducible) )"
+
+
+def of_debian():
+    """Path of the system's libfabric, installed if that may be."""
+    def found():
+        return next(iter(sorted(Path("/usr/lib").glob("*-linux-gnu/libfabric.so.1"))), None)
+    disturbs_nobody = os.geteuid() == 0 and shutil.which("apt-get") and not Path("/run/systemd/system").exists()
+    if found() is None and disturbs_nobody:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
+        install = ["apt-get", "install", "-y", "--no-install-recommends", PACKAGE]
+        if subprocess.run(install, **quiet).returncode:
+            subprocess.run(["apt-get", "update"], **quiet)
+            subprocess.run(install, **quiet)
+    return found()
+
+
+def of_wheel():
+    """Path of the libfabric that MPICH's wheel brings."""
+    return next(iter(sorted(environments.venv("mpich").glob("lib/mpich/libfabric.so.1"))), None)
+
+
+def rows(prefix):
+    """Name, library, provider of the programs (None: all, inside one process), command."""
+    cargo = os.environ.get("CARGO", "cargo")
+    programs = [sys.executable, HERE.parent / "mpi/run.py", "--library", "towpath", "--prefix", prefix, "--face", "mpich", "--hosts", "2"]
+    for name, library in [("Debian's libfabric", of_debian()), ("the libfabric of MPICH's wheel", of_wheel())]:
+        if library is None:
+            print(f"{name} is not tested: it is not here (on Debian: apt-get install {PACKAGE}).")
+            continue
+        yield f"{name}, Rust tests", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--lib", "ofi::"]
+        yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--test", "conformance"]
+        yield f"{name}, C programs by tcp", library, "tcp", [*programs, "--filter", CORE]
+    if of_wheel():
+        yield "C programs by shm", of_wheel(), "shm", [*programs, "--filter", r"^point_to_point/(ring|order|modes)"]
+
+
+def run_row(name, library, provider, command, limit=300):
+    network = {"TOWPATH_NETWORK": "ofi", "TOWPATH_OFI_PROVIDER": provider} if provider else {}
+    environment = environments.clean_environment(TOWPATH_LIBFABRIC=library, **network)
+    try:
+        run = subprocess.run([str(word) for word in command], env=environment, cwd=environments.ROOT, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        print(f"FAIL {name}: still ran after {limit} s\n{(late.stdout or b'').decode(errors='replace')}")
+        return 0, 1
+    output = run.stdout.decode(errors="replace")
+    if run.returncode == SKIPPED:
+        print(f"{name}: not tested here\n{output}")
+        return 0, 0
+    counts = re.findall(r"(\d+) passed[,;] (\d+) failed", output)
+    passed, failed = sum(int(row[0]) for row in counts), sum(int(row[1]) for row in counts)
+    if (run.returncode or not passed) and not failed:
+        failed = 1
+    print(f"{'FAIL' if failed else 'ok  '} {name}: {passed} passed", flush=True)
+    if failed:
+        print("     | " + "\n     | ".join(output.splitlines()[-25:]))
+    return passed, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path)
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    prefix = (options.prefix or environments.towpath_venv()).resolve()
+    results = [run_row(*row) for row in rows(prefix) if re.search(options.filter, row[0])]
+    if not results:
+        return SKIPPED
+    passed, failed = (sum(row[index] for row in results) for index in (0, 1))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
