@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use super::frames::{Frame, FrameReader};
-use super::output::{CERTAIN, is_writable};
+use super::output::{is_writable, write_ready};
 
 /// One end of the connection.
 pub(super) struct Link {
@@ -49,20 +49,7 @@ impl Link {
 
     /// Writes what can be written without waiting.
     pub(super) fn flush(&mut self) {
-        let mut written = 0;
-        while written < self.queue.len() && is_writable(self.output(), Duration::ZERO) {
-            let piece = &self.queue[written..];
-            match rustix::io::write(&self.output, &piece[..piece.len().min(CERTAIN)]) {
-                Ok(count) => written += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => break,
-                Err(_) => {
-                    self.gone = true;
-                    written = self.queue.len();
-                }
-            }
-        }
-        self.queue.drain(..written);
+        self.gone |= !write_ready(self.output.as_fd(), &mut self.queue, false);
     }
 
     /// Writes everything, waiting for the other end as long as it reads something every now and then; false when it does

@@ -20,12 +20,30 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// A destination that holds more than this asks for no more.
 const LONGEST_QUEUE: usize = 1 << 20;
 /// What a pipe takes for certain once it is writable (PIPE_BUF).
-pub(crate) const CERTAIN: usize = 4096;
+const CERTAIN: usize = 4096;
 
 /// Whether a descriptor can be written to, now or within the limit.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
     poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
+}
+
+/// Writes what of a queue can be written without waiting (`at_once`: all of it); false: nobody will ever read it, and it is
+/// given up.
+pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_once: bool) -> bool {
+    let (mut written, mut is_read) = (0, true);
+    while written < queue.len() && (at_once || is_writable(descriptor, Duration::ZERO)) {
+        let piece = &queue[written..];
+        let piece = if at_once { piece } else { &piece[..piece.len().min(CERTAIN)] };
+        match rustix::io::write(descriptor, piece) {
+            Ok(count) => written += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => break,
+            Err(_) => (written, is_read) = (queue.len(), false),
+        }
+    }
+    queue.drain(..written);
+    is_read
 }
 
 /// What takes lines.
@@ -52,21 +70,7 @@ impl Destination {
 
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
-        let mut written = 0;
-        while written < self.queue.len() && (self.is_file || is_writable(self.descriptor, Duration::ZERO)) {
-            let piece = &self.queue[written..];
-            let piece = if self.is_file { piece } else { &piece[..piece.len().min(CERTAIN)] };
-            match rustix::io::write(self.descriptor, piece) {
-                Ok(count) => written += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => break,
-                Err(_) => {
-                    self.gone = true;
-                    written = self.queue.len();
-                }
-            }
-        }
-        self.queue.drain(..written);
+        self.gone |= !write_ready(self.descriptor, &mut self.queue, self.is_file);
     }
 
     /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has ended the wait.
