@@ -136,8 +136,14 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "TOWPATH_NETWORK",
         kind: Kind::Text,
-        default: "",
-        meaning: "what carries messages between hosts: tcp, or ofi for libfabric; else ofi where all hosts are on a real fabric",
+        default: "best",
+        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); best: ofi where all are on a real fabric, else for each host the best that works",
+    },
+    Setting {
+        name: "TOWPATH_CLIC_BULK",
+        kind: Kind::Text,
+        default: "best",
+        meaning: "how large messages go to hosts that frames reach: frames, stream (a connection), or best",
     },
     Setting {
         name: "TOWPATH_LIBFABRIC",

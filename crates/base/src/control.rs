@@ -91,12 +91,17 @@ pub struct ControlPage {
     pub bell: AtomicU32,
     /// The port at which processes of other hosts reach the owner, 0: at none.
     pub port: AtomicU32,
-    padding_of_sleep: [u8; 48],
+    /// Numbers by which processes of other hosts reach the owner on each of up to four interfaces, as the transport encodes
+    /// them.
+    pub interfaces: [AtomicU32; 4],
+    padding_of_sleep: [u8; 32],
     /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
     /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by the owner for people who
     /// ask (`towpath info --channel`).
     pub channel: [AtomicU8; 2048],
+    /// How the owner reaches other hosts, in words, a line each, ends with 0; for people who ask (`towpath info --routes`).
+    pub routes: [AtomicU8; 1024],
 }
 
 /// The ring that a receiver has for a sender.
@@ -187,7 +192,9 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, bell), 72);
         assert_eq!(offset_of!(ControlPage, port), 76);
         assert_eq!(offset_of!(ControlPage, doorbell), 128);
+        assert_eq!(offset_of!(ControlPage, interfaces), 80);
         assert_eq!(offset_of!(ControlPage, channel), 384);
+        assert_eq!(offset_of!(ControlPage, routes), 2432);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }
 }

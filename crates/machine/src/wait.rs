@@ -362,7 +362,7 @@ mod tests {
             let mut waiter = Waiter::with_quota(local_ranks, 2, pages.head(), pages.own());
             let (reader, _writer) = std::io::pipe().unwrap();
             if with_bell {
-                let bell = Bell::beside(std::os::fd::AsFd::as_fd(&reader)).unwrap();
+                let bell = Bell::beside(&[std::os::fd::AsFd::as_fd(&reader)]).unwrap();
                 waiter.watch(bell, pages.own());
             }
             std::thread::scope(|scope| {

@@ -21,7 +21,7 @@ pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lan
     let mut waiter = Waiter::new(near.len(), segment.head(), segment.own_control());
     let mut wires = Wires::chosen(segment.clone(), near).map_err(failed_start)?;
     if let Some(far) = far {
-        waiter.watch(Bell::beside(far.descriptor()).map_err(failed_start)?, segment.own_control());
+        waiter.watch(Bell::beside(&far.descriptors()).map_err(failed_start)?, segment.own_control());
         wires = far.join(wires);
     }
     let waiting = Waiting::new(waiter, segment.clone());

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_transport::clic::frame::{HEADER_BYTES, Header, Kind};
 use towpath_transport::clic::key::JobKey;
-use towpath_transport::clic::port::{Address, Arrivals, Carrier, Frame, Places, Port, Way, interfaces};
+use towpath_transport::clic::port::{Address, Arrivals, Carrier, Frame, Places, Port, RawSide, Way, interfaces};
 
 const KEY: JobKey = JobKey([1, 2]);
 /// Frames there and back for one figure of latency.
@@ -305,7 +305,7 @@ fn ports(mtu: usize) -> [Port; 2] {
         // SAFETY: as above.
         assert_eq!(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }, 0, "a namespace of our own");
         let interface = interfaces(None).into_iter().next().expect("the cable has an address");
-        let port = Port::open(&interface, None).expect("a port can be opened");
+        let port = Port::open(&interface, None, RawSide::Whole).expect("a port can be opened");
         if let Some(reason) = port.without_raw() {
             println!("without a raw side: {reason}");
         }

@@ -14,7 +14,7 @@ use crate::strict::{self, Strict};
 use crate::tcp::{self, Tcp};
 use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire};
 
-/// Looks at other hosts in a row that find nothing, before they become rare where there are processes on this host too: each
+/// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
 /// costs a system call, which takes longer than a message in shared memory.
 const LOOKS_IN_VAIN: u32 = 64;
 /// How rare: so many rounds of progress are made without one.
@@ -36,9 +36,10 @@ enum Route {
     Tcp {
         place: u32,
     },
-    /// On another host, by frames.
+    /// On another host, by frames; large messages by a connection, where it has a place there.
     Clic {
         place: u32,
+        stream: Option<u32>,
     },
     /// On another host, over libfabric.
     Ofi {
@@ -153,10 +154,15 @@ impl Wires {
     }
 
     /// These wires, and others to processes of other hosts that frames reach. Comes after [`Wires::with_tcp`], which may lead
-    /// to the same processes: these are better.
-    pub fn with_clic(mut self, clic: Clic) -> Wires {
+    /// to the same processes: small messages go by frames then, large ones too unless `streams` says that connections are better
+    /// for them.
+    pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
         for (place, peer) in (0..).zip(clic.reached()) {
-            self.lead(peer, Route::Clic { place });
+            let stream = match self.routes.get(peer.slot()) {
+                Some(Route::Tcp { place }) if streams(peer) => Some(*place),
+                _ => None,
+            };
+            self.lead(peer, Route::Clic { place, stream });
         }
         self.clic = Some(Box::new(clic));
         self.further = true;
@@ -245,7 +251,8 @@ impl Wires {
         });
         let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
         self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
-        if self.vain > LOOKS_IN_VAIN && self.shm.segment().ranks() > 1 {
+        let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
+        if self.vain > LOOKS_IN_VAIN && others {
             self.pass = PASSES;
         }
         by_strict | by_clic | by_tcp | by_ofi
@@ -274,7 +281,7 @@ impl Wires {
             Route::Shm { rank } => self.shm.mark_lost(rank as usize),
             Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
             Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
-            Route::Clic { place } => self.clic_wire().mark_lost(place as usize),
+            Route::Clic { place, .. } => self.clic_wire().mark_lost(place as usize),
             Route::Ofi { place } => self.ofi_wire().mark_lost(place as usize),
             Route::Loopback | Route::None => {}
         }
@@ -362,7 +369,7 @@ impl Wires {
             match self.route(to) {
                 Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
                 Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
-                Route::Clic { place } => self.clic_wire().row(place as usize, header, payload, length),
+                Route::Clic { place, .. } => self.clic_wire().row(place as usize, header, payload, length),
                 Route::Ofi { place } => self.ofi_wire().row(place as usize, header, payload, length),
                 Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
             }
@@ -397,7 +404,7 @@ impl Wire for Wires {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),
             Route::Strict { .. } => strict::COPIED_LIMIT,
             Route::Tcp { .. } => tcp::COPIED_LIMIT,
-            Route::Clic { place } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
+            Route::Clic { place, .. } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
             Route::Ofi { .. } => ofi::COPIED_LIMIT,
             Route::Loopback | Route::None => self.loopback.copied_limit(to),
         }
@@ -415,7 +422,7 @@ impl Wire for Wires {
             Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
             Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
             Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
-            Route::Clic { place } => self.clic_wire().copied(place as usize, header, length, fill),
+            Route::Clic { place, .. } => self.clic_wire().copied(place as usize, header, length, fill),
             Route::Ofi { place } => self.ofi_wire().copied(place as usize, header, length, fill),
             Route::Loopback | Route::None => self.loopback.copied(to, header, length, fill),
         }
@@ -455,8 +462,11 @@ impl Wire for Wires {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
                 Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
-                Route::Tcp { place } => self.tcp_wire().publish(place as usize, token, source),
-                Route::Clic { place } => self.clic_wire().publish(place as usize, token, source),
+                Route::Tcp { place } | Route::Clic { stream: Some(place), .. } => {
+                    (self.pass, self.vain) = (0, 0);
+                    self.tcp_wire().publish(place as usize, token, source)
+                }
+                Route::Clic { place, .. } => self.clic_wire().publish(place as usize, token, source),
                 Route::Ofi { place } => self.ofi_wire().publish(place as usize, token, source),
                 Route::Loopback | Route::None => self.loopback.publish(to, token, source),
             }
@@ -467,8 +477,8 @@ impl Wire for Wires {
         match self.route(to) {
             Route::Shm { .. } => self.shm.withdraw(key),
             Route::Strict { .. } => self.strict_wire().withdraw(key),
-            Route::Tcp { .. } => self.tcp_wire().withdraw(key),
-            Route::Clic { place } => self.clic_wire().withdraw(place as usize, key),
+            Route::Tcp { .. } | Route::Clic { stream: Some(_), .. } => self.tcp_wire().withdraw(key),
+            Route::Clic { place, .. } => self.clic_wire().withdraw(place as usize, key),
             Route::Ofi { .. } => self.ofi_wire().withdraw(key),
             Route::Loopback | Route::None => self.loopback.withdraw(to, key),
         }
@@ -480,8 +490,11 @@ impl Wire for Wires {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
-                Route::Tcp { place } => self.tcp_wire().pull(place as usize, key, token, target),
-                Route::Clic { place } => self.clic_wire().pull(place as usize, key, token, target),
+                Route::Tcp { place } | Route::Clic { stream: Some(place), .. } => {
+                    (self.pass, self.vain) = (0, 0);
+                    self.tcp_wire().pull(place as usize, key, token, target)
+                }
+                Route::Clic { place, .. } => self.clic_wire().pull(place as usize, key, token, target),
                 Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),
                 Route::Loopback | Route::None => self.loopback.pull(from, key, token, target),
             }

@@ -29,24 +29,25 @@ const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 #[derive(Debug)]
 pub struct Bell {
     socket: OwnedFd,
-    descriptor: OwnedFd,
+    descriptors: Vec<OwnedFd>,
     number: u32,
 }
 
 impl Bell {
-    /// A bell beside a descriptor that becomes readable when there is something to do.
+    /// A bell beside descriptors that become readable when there is something to do.
     ///
     /// # Errors
     /// What the system says when it refuses a descriptor.
-    pub fn beside(descriptor: BorrowedFd<'_>) -> io::Result<Bell> {
+    pub fn beside(descriptors: &[BorrowedFd<'_>]) -> io::Result<Bell> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
         bind(&socket, &SocketAddrUnix::new_unnamed())?;
         let name = SocketAddrUnix::try_from(getsockname(&socket)?)?;
         let digits = name.abstract_name().and_then(|name| std::str::from_utf8(name).ok());
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok().filter(|n| name_of(*n) == digits));
         let number = number.ok_or_else(|| io::Error::other("the kernel names sockets in an unknown way"))?;
-        let descriptor = rustix::io::fcntl_dupfd_cloexec(descriptor, 3)?;
-        Ok(Bell { socket, descriptor, number })
+        let own = |descriptor: &BorrowedFd<'_>| Ok(rustix::io::fcntl_dupfd_cloexec(descriptor, 3)?);
+        let descriptors = descriptors.iter().map(own).collect::<io::Result<_>>()?;
+        Ok(Bell { socket, descriptors, number })
     }
 
     /// Tells posters of the bell.
@@ -54,11 +55,12 @@ impl Bell {
         own.bell.store(self.number | THERE, Ordering::Release);
     }
 
-    /// Sleeps until the bell has rung, the descriptor is readable or some time is over.
+    /// Sleeps until the bell has rung, a descriptor is readable or some time is over.
     pub(super) fn sleep(&self) {
         let limit = Timespec { tv_sec: 0, tv_nsec: LONGEST.as_nanos() as i64 };
         // Not an epoll of both: that would be told of every packet that comes while nobody sleeps.
-        let mut sources = [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.descriptor, PollFlags::IN)];
+        let all = std::iter::once(&self.socket).chain(&self.descriptors);
+        let mut sources: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
         // Every reason to fail means the same to the caller: look again.
         let _ = poll(&mut sources, Some(&limit));
         for _ in 0..RINGS {
@@ -99,7 +101,7 @@ mod tests {
         // SAFETY: a page of zeros is a page without bell; it lives until the end of the test.
         let page: Box<ControlPage> = unsafe { Box::new_zeroed().assume_init() };
         let (reader, writer) = std::io::pipe().unwrap();
-        let bell = Bell::beside(reader.as_fd()).unwrap();
+        let bell = Bell::beside(&[reader.as_fd()]).unwrap();
         ring(&page);
         bell.announce(&page);
         let begin = Instant::now();

@@ -33,6 +33,13 @@ impl JobKey {
         sip.finish() as u32
     }
 
+    /// The key that comes of a secret of the job, of any length (HMAC-SHA256, RFC 2104).
+    pub fn of_secret(secret: &[u8]) -> JobKey {
+        let hash = hmac_sha256::HMAC::mac(b"towpath: frames between hosts", secret);
+        let (words, _) = hash.as_chunks::<8>();
+        JobKey([u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])])
+    }
+
     /// A number that follows from two others and cannot be foretold without the key.
     pub(super) fn mix(&self, one: u64, other: u64) -> u64 {
         self.hash(&[one, other])

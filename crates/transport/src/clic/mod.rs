@@ -61,10 +61,21 @@ pub struct Settings {
     /// A peer that owes something and is not heard of for so long is lost; `None`: never. A process that computes does not
     /// answer, unless something answers in its place: where nothing does, this must be `None`, and the launcher says who died.
     pub silence: Option<Time>,
+    /// A few frames to a sleeper wait for company, so that it is woken once. For processes that are sure to call
+    /// [`Endpoint::tick`] soon; another's last frame would wait for its next call.
+    pub gathers: bool,
+    /// This process shares its core, so that its answers may always take as long as a sleeper's.
+    pub drowsy: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { window: 128, early_bytes: 256 << 10, silence: Some(10 * timer::SECOND) }
+        Settings {
+            window: 128,
+            early_bytes: 256 << 10,
+            silence: Some(10 * timer::SECOND),
+            gathers: true,
+            drowsy: false,
+        }
     }
 }

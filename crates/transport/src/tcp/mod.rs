@@ -335,7 +335,9 @@ impl Tcp {
     /// # Safety
     /// As there.
     pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        let Link::Open(connection) = &mut self.peers[place].link else { return };
+        if matches!(self.peers[place].link, Link::Left | Link::Lost) {
+            return;
+        }
         let name = key.0[0];
         let wanted = target.length() as u64;
         let frame = if wanted == 0 {
@@ -343,7 +345,9 @@ impl Tcp {
             Frame::Release { name }
         } else {
             let number = self.pulls.begin(place as u32, token, target);
-            connection.input.expect(number);
+            if let Link::Open(connection) = &mut self.peers[place].link {
+                connection.input.expect(number);
+            }
             Frame::Pull { number, name, wanted }
         };
         self.keep(place, &frame, 0, |_| {});

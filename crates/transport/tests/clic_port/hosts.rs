@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use towpath_base::config;
-use towpath_transport::clic::port::{Interface, Port, interfaces};
+use towpath_transport::clic::port::{Interface, Port, RawSide, interfaces};
 
 const INSIDE: &str = "TOWPATH_TEST_INSIDE";
 
@@ -126,6 +126,6 @@ impl Hosts {
     pub(crate) fn port(&self, host: usize) -> Port {
         let interface = self.interface(host);
         assert_eq!(interface.name, "eth");
-        Port::open(&interface, None).unwrap()
+        Port::open(&interface, None, RawSide::Whole).unwrap()
     }
 }

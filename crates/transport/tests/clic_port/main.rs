@@ -7,11 +7,11 @@ mod traffic;
 
 use hosts::with_hosts;
 use towpath_transport::clic::frame::Kind;
-use towpath_transport::clic::port::{Carrier, GroupAddress, Port, interfaces};
+use towpath_transport::clic::port::{Carrier, GroupAddress, Port, RawSide, interfaces};
 use traffic::{Inbox, body, frame, until};
 
 fn loopback() -> Port {
-    Port::open(&interfaces(Some("lo"))[0], None).unwrap()
+    Port::open(&interfaces(Some("lo"))[0], None, RawSide::Whole).unwrap()
 }
 
 /// Sends small frames of many lengths and bulk in blocks of many shapes, and receives every byte as it was sent.
@@ -43,7 +43,7 @@ fn datagrams_arrive() {
     everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
     // Not every host has IPv6.
     if let Some(interface) = interfaces(Some("::1/128")).first() {
-        let [mut one, mut other] = [(); 2].map(|()| Port::open(interface, None).unwrap());
+        let [mut one, mut other] = [(); 2].map(|()| Port::open(interface, None, RawSide::Whole).unwrap());
         assert!(one.address().network.address.is_ipv6());
         everything_arrives(&mut one, &mut other, [Carrier::Udp; 2]);
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use towpath_transport::clic::frame::Kind;
-use towpath_transport::clic::port::{Carrier, ETHERTYPE, Port};
+use towpath_transport::clic::port::{Carrier, ETHERTYPE, Port, RawSide};
 
 use crate::hosts::{Hosts, with_hosts};
 use crate::traffic::{Block, Inbox, body, frame, until};
@@ -100,7 +100,7 @@ fn frames_that_are_too_long_are_counted_and_dropped() {
     with_hosts("strangers::frames_that_are_too_long_are_counted_and_dropped", 2, 9000, |hosts| {
         let mut interface = hosts.interface(1);
         interface.mtu = 3000;
-        let mut port = Port::open(&interface, None).unwrap();
+        let mut port = Port::open(&interface, None, RawSide::Whole).unwrap();
         let stranger = Stranger::new(hosts, 0, &port);
         let endpoint = port.endpoint();
         for (number, length) in [(1, 2968), (2, 2969), (3, 8000), (4, 1900), (5, 2000)] {

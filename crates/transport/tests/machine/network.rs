@@ -3,7 +3,7 @@
 use towpath_base::ids::PeerIndex;
 use towpath_machine::memory::create_file;
 use towpath_transport::clic::key::JobKey;
-use towpath_transport::clic::port::{Port, interfaces};
+use towpath_transport::clic::port::{Port, RawSide, interfaces};
 use towpath_transport::clic::{self, Clic, Identity};
 use towpath_transport::shm::Settings;
 use towpath_transport::tcp::{Card, Contact, Key, Listener, Tcp, networks};
@@ -39,7 +39,8 @@ pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Ve
 /// As [`tcp_wires`], by CLIC over UDP.
 pub(crate) fn clic_wires(ranks: usize, per_host: usize, settings: Settings) -> Vec<Wires> {
     let interface = interfaces(Some("lo")).remove(0);
-    let mut ports: Vec<Option<Port>> = (0..ranks).map(|_| Some(Port::open(&interface, None).unwrap())).collect();
+    let mut ports: Vec<Option<Port>> =
+        (0..ranks).map(|_| Some(Port::open(&interface, None, RawSide::Closed).unwrap())).collect();
     let ends: Vec<_> = ports.iter().flatten().map(|port| (port.endpoint(), port.address())).collect();
     let mut wires = Vec::new();
     for first in (0..ranks).step_by(per_host) {
@@ -55,9 +56,10 @@ pub(crate) fn clic_wires(ranks: usize, per_host: usize, settings: Settings) -> V
             };
             let far: Vec<_> = (0..ranks).filter(|rank| rank / per_host != first / per_host).map(contact).collect();
             let (own, key) = (first + local, JobKey([1, 2]));
-            let identity = Identity { own: near[local], endpoint: ends[own].0, incarnation: 1, key };
+            let identity =
+                Identity { own: near[local], endpoint: ends[own].0, incarnation: 1, key, drowsy: local % 2 == 1 };
             let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &far).unwrap();
-            wires.push(Wires::of_host(segment, near.clone(), settings).with_clic(clic));
+            wires.push(Wires::of_host(segment, near.clone(), settings).with_clic(clic, |_| false));
         }
     }
     wires

@@ -138,7 +138,7 @@ impl Peer {
             echoes: [None; MOST_RAILS],
             greet_over: None,
             greetings: 0,
-            asleep: false,
+            asleep: settings.drowsy,
             peer_asleep: false,
             announce: false,
             owed: 0,
@@ -243,7 +243,7 @@ impl Peer {
 
     /// This process is about to sleep, or awake again. The peer is told if it has been heard of since it was told last.
     pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
-        if self.asleep != asleep {
+        if self.asleep != asleep && !self.settings.drowsy {
             self.asleep = asleep;
             self.announce = self.session.is_some() && now.saturating_sub(self.heard) < SECOND;
             self.flush(now, outlet);
@@ -324,7 +324,8 @@ impl Peer {
             return greeting;
         }
         let (waiting, oldest) = self.window.waiting();
-        let gathered = oldest.and_then(|oldest| gather_until(self.peer_asleep, waiting, oldest, oldest));
+        let gathers = self.peer_asleep && self.settings.gathers;
+        let gathered = oldest.and_then(|oldest| gather_until(gathers, waiting, oldest, oldest));
         let sign = self.quiet_since().map(|since| self.sign_at.max(since + SECOND));
         let others = [gathered, self.delay.due(), self.rails.next_probe(), sign];
         others.into_iter().fold(greeting, sooner)

@@ -98,7 +98,8 @@ impl Peer {
                 self.window.push(now, kind, 0, Content::Own(pair.encode()));
             }
             let (waiting, oldest) = self.window.waiting();
-            let new = oldest.is_some_and(|oldest| gather_until(self.peer_asleep, waiting, oldest, now).is_none());
+            let gathers = self.peer_asleep && self.settings.gathers;
+            let new = oldest.is_some_and(|oldest| gather_until(gathers, waiting, oldest, now).is_none());
             let mut more = true;
             while more && let Some((number, flight)) = self.window.next(new).map(|(number, flight)| (number, *flight)) {
                 let again = self.window.tries() > 0;

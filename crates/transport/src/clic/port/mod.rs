@@ -59,6 +59,17 @@ const USED: u32 = 5_000;
 /// Errors that wait at the sockets are cleared every so many looks.
 const ERRORS_SELDOM: u32 = 1024;
 
+/// What is opened for frames below IP. Each of these sockets looks at every frame for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RawSide {
+    /// Nothing.
+    Closed,
+    /// What small frames and super-frames of bulk need.
+    Small,
+    /// That, and what receives bulk in frames one by one.
+    Whole,
+}
+
 /// What got lost at this end, since the port was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -108,22 +119,24 @@ pub struct Input {
 
 impl Port {
     /// Opens a port on an interface. Without `endpoint` a number for the process is chosen, which no other process of the host has;
-    /// the first port of a process finds it, the others are told. Where the raw side cannot be opened, [`Port::without_raw`] says why.
+    /// the first port of a process finds it, the others are told. Where the raw side is not opened, [`Port::without_raw`] says why.
     ///
     /// # Errors
     /// [`Error::Network`] when not even UDP sockets can be opened.
-    pub fn open(interface: &Interface, endpoint: Option<u16>) -> Result<Port, Error> {
+    pub fn open(interface: &Interface, endpoint: Option<u16>, raw: RawSide) -> Result<Port, Error> {
         let fail = |error: std::io::Error| Error::network("open a UDP socket", &error);
         let (to_sockets, from_sockets) = datagram::open(interface.network.address, interface.index).map_err(fail)?;
         // A port has one owner on an address, and never has the number that is everybody's.
         let endpoint = endpoint.unwrap_or(from_sockets.ports()[0]);
         if endpoint == EVERYBODY {
-            return Port::open(interface, None);
+            return Port::open(interface, None, raw);
         }
         let raw = match interface.hardware {
-            Some(_) => raw::open(interface.index, endpoint, usize::from(interface.mtu))
-                .map_err(|error| Error::network("open a packet socket", &error)),
-            None => Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into())),
+            Some(_) if raw != RawSide::Closed => {
+                raw::open(interface.index, endpoint, usize::from(interface.mtu), raw == RawSide::Whole)
+                    .map_err(|error| Error::network("open a packet socket", &error))
+            }
+            _ => Err(Error::network("open a packet socket", &std::io::ErrorKind::Unsupported.into())),
         };
         let (to_raw, from_raw, refusal) = match raw {
             Ok((outgoing, incoming)) => (Some(outgoing), Some(incoming), None),
@@ -340,7 +353,7 @@ impl Input {
 
     fn change(&mut self, group: &GroupAddress, raw: bool, joins: bool) -> std::io::Result<()> {
         match &self.raw {
-            Some(raw_side) if raw => group::change_raw(raw_side.sockets()[0], self.index, group.hardware, joins),
+            Some(raw_side) if raw => group::change_raw(raw_side.small(), self.index, group.hardware, joins),
             None if raw => Err(std::io::ErrorKind::Unsupported.into()),
             _ => self.datagrams.change(group, self.index, joins),
         }

@@ -18,25 +18,33 @@ const BULK_BUFFER: i32 = CEILING as i32;
 /// Frames in one call.
 const BATCH: usize = 32;
 
-/// Opens the sockets on an interface, for frames of `longest` bytes at most.
-pub(super) fn open(index: u32, endpoint: u16, longest: usize) -> io::Result<(Outgoing, Incoming)> {
+/// Opens the sockets on an interface, for frames of `longest` bytes at most; one for bulk only if that is wanted.
+pub(super) fn open(index: u32, endpoint: u16, longest: usize, bulk: bool) -> io::Result<(Outgoing, Incoming)> {
     let ring = Ring::new(filtered(endpoint, Share::Small)?, longest)?;
-    let bulk = filtered(endpoint, Share::Bulk)?;
-    widen(&bulk, BULK_BUFFER);
     bind_packet(ring.socket(), index, true)?;
-    bind_packet(&bulk, index, true)?;
-    let (small, bulk) = (Arc::clone(ring.socket()), Arc::new(bulk));
+    let bulk = match bulk {
+        true => Some(Arc::new(bulk_socket(index, endpoint)?)),
+        false => None,
+    };
+    let small = Arc::clone(ring.socket());
     let (rows, messages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
     let crafter = Crafter::open(index)?;
-    let outgoing = Outgoing { small, bulk: Arc::clone(&bulk), crafter, rows, messages };
+    let outgoing = Outgoing { small, bulk: bulk.clone(), crafter, rows, messages };
     Ok((outgoing, Incoming { ring, bulk, batch: None, longest }))
+}
+
+fn bulk_socket(index: u32, endpoint: u16) -> io::Result<OwnedFd> {
+    let bulk = filtered(endpoint, Share::Bulk)?;
+    widen(&bulk, BULK_BUFFER);
+    bind_packet(&bulk, index, true)?;
+    Ok(bulk)
 }
 
 /// What sends.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     small: Arc<OwnedFd>,
-    bulk: Arc<OwnedFd>,
+    bulk: Option<Arc<OwnedFd>>,
     pub(super) crafter: Crafter,
     rows: Vec<[libc::iovec; 2]>,
     messages: Vec<libc::mmsghdr>,
@@ -46,7 +54,7 @@ pub(super) struct Outgoing {
 #[derive(Debug)]
 pub(super) struct Incoming {
     ring: Ring,
-    bulk: Arc<OwnedFd>,
+    bulk: Option<Arc<OwnedFd>>,
     batch: Option<Batch>,
     longest: usize,
 }
@@ -82,15 +90,22 @@ impl Outgoing {
         // SAFETY: the messages name rows that live, for whose content the caller vouches.
         let sent = unsafe {
             let count = self.messages.len() as u32;
-            libc::sendmmsg(self.bulk.as_raw_fd(), self.messages.as_mut_ptr(), count, flags as _)
+            // Without a socket for bulk that of small frames will do.
+            let socket = self.bulk.as_ref().unwrap_or(&self.small);
+            libc::sendmmsg(socket.as_raw_fd(), self.messages.as_mut_ptr(), count, flags as _)
         };
         (usize::try_from(sent).unwrap_or(0), Sent::of(sent as isize))
     }
 }
 
 impl Incoming {
-    pub(super) fn sockets(&self) -> [&OwnedFd; 2] {
-        [self.ring.socket(), &self.bulk]
+    /// The socket that joins groups.
+    pub(super) fn small(&self) -> &OwnedFd {
+        self.ring.socket()
+    }
+
+    pub(super) fn sockets(&self) -> impl Iterator<Item = &OwnedFd> {
+        [self.small()].into_iter().chain(self.bulk.as_deref())
     }
 
     #[inline]
@@ -100,13 +115,14 @@ impl Incoming {
 
     /// Receives bulk, at most so many frames; false when there was none.
     pub(super) fn receive_bulk(&mut self, most: usize, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
+        let Some(bulk) = &self.bulk else { return false };
         let batch = self.batch.get_or_insert_with(|| Batch::new(self.longest));
         let messages = batch.prepare(most, arrivals);
         let flags = libc::MSG_DONTWAIT;
         // SAFETY: the messages name headers, places and room that are writable.
         let got = unsafe {
             let count = messages.len() as u32;
-            libc::recvmmsg(self.bulk.as_raw_fd(), messages.as_mut_ptr(), count, flags as _, std::ptr::null_mut())
+            libc::recvmmsg(bulk.as_raw_fd(), messages.as_mut_ptr(), count, flags as _, std::ptr::null_mut())
         };
         match usize::try_from(got) {
             Ok(count) => batch.hand_out(count, counters, arrivals),
@@ -119,6 +135,6 @@ impl Incoming {
     }
 
     pub(super) fn dropped(&self) -> u64 {
-        self.sockets().into_iter().map(dropped).sum()
+        self.sockets().map(dropped).sum()
     }
 }

@@ -46,6 +46,8 @@ use bulk::Bulk;
 use desk::{Desk, End, HEAD_BYTES, Holdings, Lines, head};
 use memory::{Destination, Origin};
 
+/// Frames of the longest copied message: beyond it a message is sooner there when its receiver asks for it.
+const EAGER_FRAMES: usize = 5;
 /// Frames that are taken from a rail in one progress.
 const FRAMES: usize = 64;
 /// Calls of the system that receive bulk in one progress.
@@ -77,6 +79,8 @@ pub struct Identity {
     pub incarnation: u32,
     /// The secret of the job.
     pub key: JobKey,
+    /// This process shares its core with others of the job.
+    pub drowsy: bool,
 }
 
 /// The wire to processes of other hosts, by frames. Peers are named by place outside, by rank inside.
@@ -98,6 +102,7 @@ pub struct Clic {
     epoll: OwnedFd,
     timer: OwnedFd,
     asleep: bool,
+    drowsy: bool,
 }
 
 /// Nobody hears of messages while something is sent.
@@ -125,7 +130,9 @@ impl Clic {
             endpoint: identity.endpoint,
             incarnation: identity.incarnation,
         };
-        let mut endpoint = Endpoint::new(own, Settings { silence: None, ..Settings::default() });
+        // A process that computes answers nobody, and sends nothing that was held back.
+        let settings = Settings { silence: None, gathers: false, drowsy: identity.drowsy, ..Settings::default() };
+        let mut endpoint = Endpoint::new(own, settings);
         let (mut ways, mut limits, mut rails) = (Vec::new(), Vec::new(), Vec::new());
         for contact in contacts {
             let (rank, slot) = (contact.peer.0, contact.peer.slot());
@@ -142,7 +149,8 @@ impl Clic {
                 to_peer.push((*port as u8, way));
             }
             endpoint.add(&Card { rank, endpoint: contact.endpoint, incarnation: Some(contact.incarnation), links });
-            limits[slot] = endpoint.peer(rank).map_or(0, super::Peer::eager_limit) - HEAD_BYTES;
+            let payload = endpoint.peer(rank).map_or(0, super::Peer::eager_limit) / FRAGMENTS;
+            limits[slot] = (payload * EAGER_FRAMES).saturating_sub(HEAD_BYTES);
             ways[slot] = to_peer;
         }
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(refused)?;
@@ -167,6 +175,7 @@ impl Clic {
             epoll,
             timer,
             asleep: false,
+            drowsy: identity.drowsy,
         })
     }
 
@@ -200,10 +209,10 @@ impl Clic {
         outcome
     }
 
-    /// Largest copied message towards the peer at `place`, in bytes: [`FRAGMENTS`] frames.
+    /// Largest copied message towards the peer at `place`, in bytes.
     #[inline]
     pub fn copied_limit(&self, place: usize) -> usize {
-        const { assert!(FRAGMENTS > 0) };
+        const { assert!(EAGER_FRAMES <= FRAGMENTS) };
         self.limits[self.ranks[place] as usize]
     }
 
@@ -296,7 +305,9 @@ impl Clic {
         let now = self.now();
         if self.asleep {
             self.asleep = false;
-            self.call(|endpoint, now, desk| endpoint.set_asleep(now, false, desk));
+            if !self.drowsy {
+                self.call(|endpoint, now, desk| endpoint.set_asleep(now, false, desk));
+            }
         }
         let mut moved = self.lines.is_busy() && self.lines.retry();
         let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, in_place, .. } = self;
@@ -344,7 +355,9 @@ impl Clic {
         if self.asleep {
             return;
         }
-        self.call(|endpoint, now, desk| endpoint.set_asleep(now, true, desk));
+        if !self.drowsy {
+            self.call(|endpoint, now, desk| endpoint.set_asleep(now, true, desk));
+        }
         self.asleep = true;
         let wait = self.endpoint.deadline().map_or(Duration::ZERO, |at| {
             // Zero would mean never.

@@ -1,0 +1,189 @@
+//! How the processes of a job on several hosts find each other, and which transport leads where.
+//!
+//! Where all are on a fabric, it carries everything. Else each host's first rank publishes a card with the host's addresses and
+//! the ports of its ranks (which it reads in their control pages), and everybody reads the cards of the other hosts. Where frames
+//! may be used, the first ranks then try the ways between their hosts and publish what works. All ranks of two hosts come to
+//! the same choice, because they read the same. Connections are opened later, by whoever has something to say.
+
+mod choice;
+mod frames;
+mod routes;
+
+use std::os::fd::BorrowedFd;
+
+use towpath_base::config;
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
+use towpath_launch::client::{Job, Launcher};
+use towpath_transport::Wires;
+use towpath_transport::clic::Clic;
+use towpath_transport::ofi::Ofi;
+use towpath_transport::shm::Segment;
+use towpath_transport::tcp::{Card, Contact, Key, Listener, Losses, Network, Tcp, networks};
+
+use crate::constants::ERR_OTHER;
+use crate::error::{Error, Result, fail};
+use crate::world::failed_start;
+use choice::{Choice, SETTING};
+use frames::Frames;
+
+/// The setting that chooses interfaces.
+const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
+
+/// What leads to other hosts.
+pub(crate) enum Far {
+    /// Connections.
+    Tcp(Box<Tcp>),
+    /// Frames to those that they reach, connections to the others.
+    Clic {
+        tcp: Box<Tcp>,
+        clic: Box<Clic>,
+        /// By rank: large messages to it go by a connection all the same.
+        streams: Vec<bool>,
+    },
+    /// A fabric.
+    Ofi(Box<Ofi>),
+}
+
+impl Far {
+    /// Why peers are lost.
+    pub(crate) fn losses(&self) -> Losses {
+        match self {
+            Far::Tcp(tcp) | Far::Clic { tcp, .. } => tcp.losses(),
+            Far::Ofi(ofi) => ofi.losses(),
+        }
+    }
+
+    /// What ends a sleep.
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Far::Tcp(tcp) => vec![tcp.descriptor()],
+            Far::Clic { tcp, clic, .. } => vec![clic.descriptor(), tcp.descriptor()],
+            Far::Ofi(ofi) => vec![ofi.descriptor()],
+        }
+    }
+
+    /// These wires, and those to the other hosts.
+    pub(crate) fn join(self, wires: Wires) -> Wires {
+        match self {
+            Far::Tcp(tcp) => wires.with_tcp(*tcp),
+            Far::Clic { tcp, clic, streams } => {
+                wires.with_tcp(*tcp).with_clic(*clic, |peer| streams.get(peer.slot()).is_some_and(|streams| *streams))
+            }
+            Far::Ofi(ofi) => wires.with_ofi(*ofi),
+        }
+    }
+}
+
+/// Makes the wires to the other hosts. Collective over the job.
+pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
+    let (choice, own) = (Choice::of_settings()?, own_networks()?);
+    let fabric = if choice.fabric() { crate::fabric::open(launcher, job, &own)? } else { None };
+    let listener = Listener::open().map_err(failed_start)?;
+    segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
+    let frames = choice.frames().then(|| Frames::open(choice, segment)).transpose()?;
+    // All ports of this host are in its control pages after it, and the cards of endpoints are published; all cards of
+    // hosts are after the second one.
+    launcher.fence().map_err(failed_start)?;
+    if let Some(endpoint) = fabric
+        && let Some(ofi) = crate::fabric::join(launcher, job, endpoint)?
+    {
+        routes::show(segment, &routes::all(job, "libfabric"));
+        return Ok(Far::Ofi(Box::new(ofi)));
+    }
+    if choice == Choice::Ofi {
+        let hint = "TOWPATH_OFI_PROVIDER names another provider";
+        fail!(
+            ERR_OTHER,
+            "MPI cannot start: {SETTING}=ofi, but libfabric has no fabric that all processes are on; {hint}"
+        );
+    }
+    if job.local_rank == 0 {
+        let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
+        let card = Card { networks: own.clone(), ports: (0..job.local_ranks.len()).map(port).collect() };
+        launcher.put(&key_of("card", host_of(job, job.rank)), &card.to_text()).map_err(failed_start)?;
+        if let Some(frames) = &frames {
+            frames.publish(launcher, job, segment)?;
+        }
+    }
+    launcher.fence().map_err(failed_start)?;
+    let contacts = contacts(launcher, job, &own)?;
+    let secret = launcher.key().map_err(failed_start)?;
+    let tcp = Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&secret.0), contacts).map_err(failed_start)?;
+    let tcp = Box::new(tcp);
+    let Some(mut frames) = frames else {
+        routes::show(segment, &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())));
+        return Ok(Far::Tcp(tcp));
+    };
+    frames.meet(launcher, job, &secret.0)?;
+    routes::show(segment, &frames.routes(job));
+    let streams = frames.streams(job);
+    Ok(match frames.into_wire(job)? {
+        Some(clic) => Far::Clic { tcp, clic: Box::new(clic), streams },
+        None => Far::Tcp(tcp),
+    })
+}
+
+fn own_networks() -> Result<Vec<Network>> {
+    let choice = config::setting(INTERFACES);
+    let own = networks(choice.as_deref());
+    if let (true, Some(choice)) = (own.is_empty(), choice) {
+        fail!(ERR_OTHER, "MPI cannot start: no interface of this host that is up fits {INTERFACES}={choice}");
+    }
+    Ok(own)
+}
+
+fn host_of(job: &Job, rank: u32) -> u32 {
+    job.node_of_rank[rank as usize]
+}
+
+/// The first rank of a host.
+fn first_of(job: &Job, host: u32) -> u32 {
+    (0..job.size).find(|rank| host_of(job, *rank) == host).unwrap_or(0)
+}
+
+fn key_of(what: &str, host: u32) -> String {
+    format!("towpath-{what}-{host}")
+}
+
+/// Ranks of other hosts, with their hosts and their places there.
+fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
+    let mut seen = vec![0usize; job.hosts()];
+    let own = host_of(job, job.rank);
+    (0..job.size).filter_map(move |rank| {
+        let host = host_of(job, rank);
+        let local = seen[host as usize];
+        seen[host as usize] += 1;
+        (host != own).then_some((rank, host, local))
+    })
+}
+
+/// Where the processes of the other hosts are, by their cards.
+fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<Vec<Contact>> {
+    let mut cards: Vec<Option<Card>> = (0..job.hosts()).map(|_| None).collect();
+    let mut contacts = Vec::new();
+    for (rank, host, local) in others(job) {
+        let card = match &mut cards[host as usize] {
+            Some(card) => card,
+            empty => empty.insert(read(launcher, job, "card", host, Card::parse)?),
+        };
+        contacts.push(Contact { peer: PeerIndex(rank), places: card.places(local, own) });
+    }
+    Ok(contacts)
+}
+
+/// Reads what the first rank of a host has put.
+fn read<T>(
+    launcher: &mut dyn Launcher,
+    job: &Job,
+    what: &str,
+    host: u32,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T> {
+    let rank = first_of(job, host);
+    let text = launcher.get_from(rank, &key_of(what, host)).map_err(failed_start)?.unwrap_or_default();
+    parse(&text).ok_or_else(|| {
+        let sentence = format!("the launcher does not pass on how rank {rank} on another host can be reached");
+        Error::new(ERR_OTHER, format!("MPI cannot start: {sentence}"))
+    })
+}
