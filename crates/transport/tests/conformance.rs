@@ -169,6 +169,27 @@ fn a_flood_is_refused_and_nothing_is_lost() {
 }
 
 #[test]
+fn who_is_refused_has_filled_nothing() {
+    const HEADER: Header = Header { protocol: 9, words: [0; 2] };
+    for (name, mut machine) in machines(2) {
+        let mut refused = 0;
+        for _ in 0..3000 {
+            let mut filled = false;
+            let wire = machine.wire(0);
+            let length = 2000.min(wire.copied_limit(PeerIndex(1)));
+            let sent = wire.copied(PeerIndex(1), &HEADER, length, |slot| {
+                filled = true;
+                // SAFETY: the wire lends so many bytes.
+                unsafe { slot.write_bytes(1, length) };
+            });
+            assert_eq!(sent.is_ok(), filled, "{name}: its filler may have nothing left the next time");
+            refused += usize::from(sent.is_err());
+        }
+        assert!(refused > 0, "{name}: nobody was refused");
+    }
+}
+
+#[test]
 fn one_receiver_and_fifteen_senders() {
     for (name, mut machine) in machines(16) {
         for round in 0..100 {

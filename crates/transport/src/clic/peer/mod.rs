@@ -171,10 +171,9 @@ impl Peer {
         self.rails.least_payload() * FRAGMENTS
     }
 
-    /// Sends `length` bytes that the caller calls `buffer`. They are read until [`Outlet::sent`] reports the buffer.
-    pub fn send(&mut self, now: Time, buffer: u64, length: u32, outlet: &mut impl Outlet) -> Result<(), SendError> {
-        let piece = self.rails.least_payload();
-        let parts = (length as usize).div_ceil(piece).max(1);
+    /// Whether a message of `length` bytes would be taken now.
+    pub fn takes(&self, length: u32) -> Result<(), SendError> {
+        let parts = (length as usize).div_ceil(self.rails.least_payload()).max(1);
         if self.epoch.has_ended() {
             return Err(SendError::Lost);
         }
@@ -184,6 +183,14 @@ impl Peer {
         if self.window.room() < parts || !self.notices.is_empty() {
             return Err(SendError::Full);
         }
+        Ok(())
+    }
+
+    /// Sends `length` bytes that the caller calls `buffer`. They are read until [`Outlet::sent`] reports the buffer.
+    pub fn send(&mut self, now: Time, buffer: u64, length: u32, outlet: &mut impl Outlet) -> Result<(), SendError> {
+        self.takes(length)?;
+        let piece = self.rails.least_payload();
+        let parts = (length as usize).div_ceil(piece).max(1);
         self.used = true;
         for part in 0..parts {
             let offset = part * piece;

@@ -229,22 +229,20 @@ impl Clic {
         if length > self.limits[rank as usize] {
             return Err(NoResource);
         }
+        let whole = (HEAD_BYTES + length) as u32;
+        // Who is refused must not have filled anything: it may have nothing left to fill the next time.
+        match self.endpoint.peer(rank).map_or(Err(SendError::Lost), |peer| peer.takes(whole)) {
+            Ok(()) => {}
+            Err(SendError::Lost) => return Ok(()),
+            Err(SendError::Full | SendError::Long) => return Err(NoResource),
+        }
         let (name, bytes) = self.holdings.messages.begin(rank, HEAD_BYTES + length);
         // SAFETY: there is room for the header and `length` bytes.
         unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
         fill(bytes.wrapping_add(HEAD_BYTES));
-        let whole = (HEAD_BYTES + length) as u32;
-        match self.call(|endpoint, now, desk| endpoint.send(now, rank, name, whole, desk)) {
-            Ok(()) => Ok(()),
-            Err(SendError::Lost) => {
-                self.holdings.messages.end(name);
-                Ok(())
-            }
-            Err(SendError::Full | SendError::Long) => {
-                self.holdings.messages.end(name);
-                Err(NoResource)
-            }
-        }
+        let sent = self.call(|endpoint, now, desk| endpoint.send(now, rank, name, whole, desk));
+        debug_assert_eq!(sent, Ok(()), "the peer takes it");
+        Ok(())
     }
 
     /// As [`crate::Wire::copied_row`] and [`crate::Wire::short`], to the peer at `place`.
