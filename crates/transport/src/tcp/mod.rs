@@ -421,17 +421,15 @@ impl Tcp {
     /// Does what peers have asked for.
     fn answer_requests(&mut self) {
         for request in std::mem::take(&mut self.requests) {
-            let (Request::Pull { place, .. } | Request::Release { place, .. }) = request;
-            if !matches!(self.peers[place as usize].link, Link::Open(_)) {
-                // It has gone since: what it could have is taken back when that is reported.
-                continue;
-            }
             match request {
                 Request::Release { place, name } => {
                     if let Some(region) = self.taken(place, name) {
                         self.released.push(region.token);
                     }
                 }
+                // Who has gone since gets nothing; what it could have is taken back when that is reported. But what it gave
+                // back before it left is free.
+                Request::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
                 Request::Pull { place, number, name, wanted } => match self.taken(place, name) {
                     Some(region) => {
                         let push = Push::new(number, region.token, region.source, wanted);

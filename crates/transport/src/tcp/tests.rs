@@ -332,3 +332,27 @@ fn a_peer_that_asks_for_a_region_and_dies_leaves_nothing_to_wait_for() {
     turns(&mut wire, 100);
     assert!(!wire[0].0.busy() && wire[0].1.arrived.is_empty());
 }
+
+#[test]
+fn what_a_peer_gave_back_before_it_left_is_free() {
+    let mut wires = wires(2);
+    let bytes = [42u8; 100];
+    let source = Source::Bytes { pointer: bytes.as_ptr(), length: 100 };
+    // SAFETY: the bytes live until the end of the test.
+    let key = unsafe { wires[1].0.publish(0, 77, source) };
+    // Nothing else has been said yet: to give it back opens the connection.
+    let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
+    // SAFETY: nothing is written to the target.
+    unsafe { wires[0].0.pull(0, key, 5, nothing) };
+    until(&mut wires, |wires| !wires[0].0.busy() && wires[0].1.pulled == [5]);
+    assert!(wires[1].1.released.is_empty() || wires[1].1.released == [77]);
+    // SAFETY: as above.
+    let key = unsafe { wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 }) };
+    let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
+    // SAFETY: as above.
+    unsafe { wires[0].0.pull(0, key, 6, nothing) };
+    wires[0].0.leave();
+    turns(&mut wires[..1], 100);
+    until(&mut wires, |wires| wires[1].1.lost == [PeerIndex(0)]);
+    assert_eq!(wires[1].1.released, [77, 78], "both arrived before the goodbye");
+}
