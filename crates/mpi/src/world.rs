@@ -438,6 +438,7 @@ pub(crate) fn finish() -> Result<()> {
     while world.lane.with(|state| state.engine.busy()) {
         world.lane.poll_for_test();
     }
+    world.lane.with(|state| state.engine.wire_mut().close());
     set_phase(Phase::After);
     world.segment.own_control().set_state(RankState::Finalized);
     world.segment.head().finalized.fetch_add(1, Ordering::AcqRel);

@@ -217,6 +217,13 @@ impl Wires {
         self.clic.as_mut().expect("a route by frames")
     }
 
+    /// Gives up what only an orderly end frees, after [`Wires::leave`], when nothing is under way any more.
+    pub fn close(&mut self) {
+        if let Some(ofi) = &mut self.ofi {
+            ofi.close();
+        }
+    }
+
     /// # Panics
     /// Where no host that libfabric reaches belongs to the job: then no route leads to it.
     #[inline]

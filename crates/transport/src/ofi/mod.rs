@@ -160,7 +160,7 @@ struct Dead {
 pub struct Ofi {
     own: u32,
     key: Key,
-    // Pools lend memory to the endpoint, regions belong to it: `drop` sees to the order.
+    // Pools lend memory to the endpoint, regions belong to it: `close` sees to the order.
     receives: Pool,
     small: Pool,
     large: Pool,
@@ -191,6 +191,7 @@ pub struct Ofi {
     losses: Losses,
     /// This process leaves MPI: until when it waits for others.
     leaving: Option<Instant>,
+    closed: bool,
     /// Messages that no process of the job has sent.
     refused: u64,
     /// Watches the timer, and the provider's descriptor where there is one.
@@ -250,6 +251,7 @@ impl Ofi {
             dead: VecDeque::new(),
             losses: Losses::default(),
             leaving: None,
+            closed: false,
             refused: 0,
             watch,
             timer,
@@ -291,7 +293,7 @@ impl Ofi {
     pub fn may_sleep(&mut self) -> bool {
         // A provider that takes nothing now does not say when it does.
         let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
-        if waits || !self.dead.is_empty() || self.leaving.is_some() {
+        if self.closed || waits || !self.dead.is_empty() || self.leaving.is_some() {
             return false;
         }
         let (with, without) = SLEEPS_NANOSECONDS;
@@ -372,6 +374,9 @@ impl Ofi {
 
     /// As [`crate::Wire::progress`].
     pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        if self.closed {
+            return false;
+        }
         let mut completions = std::mem::take(&mut self.completions);
         self.endpoint.completions(&mut completions, BATCH);
         let mut moved = !completions.is_empty();
@@ -405,6 +410,20 @@ impl Ofi {
         moved
     }
 
+    /// Closes the endpoint, which may have files or devices that only this frees; to be called after [`Ofi::leave`], when
+    /// the wire is not busy any more. Nothing happens afterwards.
+    pub fn close(&mut self) {
+        self.closed = true;
+        // Registrations end before the endpoint that they may be bound to; memory that the provider knows stays until
+        // the endpoint is closed.
+        self.pushes.clear();
+        self.pulls = Pulls::default();
+        for pool in [&mut self.receives, &mut self.small, &mut self.large, &mut self.outgoing, &mut self.incoming] {
+            pool.unregister();
+        }
+        self.endpoint.close();
+    }
+
     /// As [`crate::Wire::busy`].
     pub fn busy(&self) -> bool {
         let done = self.regions.is_empty()
@@ -435,14 +454,7 @@ fn watch(endpoint: &Endpoint) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 
 impl Drop for Ofi {
     fn drop(&mut self) {
-        // Registrations end before the endpoint that they may be bound to; memory that the provider knows stays until
-        // the endpoint is closed, which is the last field.
-        self.pushes.clear();
-        self.pulls = Pulls::default();
-        for pool in [&mut self.receives, &mut self.small, &mut self.large, &mut self.outgoing, &mut self.incoming] {
-            pool.unregister();
-        }
-        self.endpoint.close();
+        self.close();
     }
 }
 
