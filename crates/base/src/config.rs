@@ -137,7 +137,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_NETWORK",
         kind: Kind::Text,
         default: "best",
-        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); best: ofi where all are on a real fabric, else for each host the best that works",
+        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); best: ofi where all are on a real fabric, else tcp",
     },
     Setting {
         name: "TOWPATH_CLIC_BULK",

@@ -6,13 +6,14 @@ mod choices;
 mod installed;
 mod levels;
 mod machine;
+mod routes;
 mod settings;
 
 use super::report::{self, Section};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--channel PID] [--json]
+Usage: towpath info [--ranks N] [--levels] [--channel PID] [--routes PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -23,6 +24,7 @@ settings with their current values. Nothing is changed and nothing stays behind.
   --channel PID
                only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
                PID is a rank of the job on this host, or its mpiexec
+  --routes PID only how the ranks of a running job on this host reach each other host
   --json       one JSON object instead of text: section, row, cell
   -h, --help   print this
 ";
@@ -34,15 +36,17 @@ struct Wish {
     json: bool,
     levels: bool,
     channel: Option<u32>,
+    routes: Option<u32>,
 }
 
 /// The text of the whole report.
 pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
     let wish = read(arguments)?;
-    let sections = match wish.channel {
-        Some(pid) => vec![channel::section(pid)?],
-        None if wish.levels => vec![levels::section()?],
-        None => sections(wish.ranks),
+    let sections = match (wish.channel, wish.routes) {
+        (Some(pid), _) => vec![channel::section(pid)?],
+        (None, Some(pid)) => vec![routes::section(pid)?],
+        (None, None) if wish.levels => vec![levels::section()?],
+        (None, None) => sections(wish.ranks),
     };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
 }
@@ -58,11 +62,10 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
         match name {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
-            "--channel" => {
+            "--channel" | "--routes" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
-                let number =
-                    text.parse().map_err(|_| format!("--channel wants the number of a process, not '{text}'."));
-                wish.channel = Some(number?);
+                let number = text.parse().map_err(|_| format!("{name} wants the number of a process, not '{text}'."));
+                *(if name == "--channel" { &mut wish.channel } else { &mut wish.routes }) = Some(number?);
             }
             "--ranks" | "-n" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
@@ -70,7 +73,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             }
             _ => {
                 return Err(format!(
-                    "towpath info has no option {argument}; it has --ranks N, --levels, --channel PID, --json and --help."
+                    "towpath info has no option {argument}; it has --ranks N, --levels, --channel PID, --routes PID, --json and --help."
                 ));
             }
         }

@@ -35,7 +35,7 @@ impl Bulk {
 /// What may lead to other hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// A fabric where all are on one; else for each host the best that works: frames below IP, frames by UDP, connections.
+    /// A fabric where all are on one, else connections.
     #[default]
     Best,
     /// Frames, below IP where that works, or by UDP.
@@ -78,16 +78,11 @@ impl Choice {
 
     /// Whether frames may be used.
     pub(super) fn frames(self) -> bool {
-        matches!(self, Choice::Best | Choice::Clic | Choice::Udp)
+        matches!(self, Choice::Clic | Choice::Udp)
     }
 
     /// Whether frames may go below IP.
     pub(super) fn raw(self) -> bool {
-        matches!(self, Choice::Best | Choice::Clic)
-    }
-
-    /// Whether a host that frames do not reach may be reached by connections.
-    pub(super) fn connections(self) -> bool {
-        matches!(self, Choice::Best | Choice::Tcp)
+        self == Choice::Clic
     }
 }

@@ -148,7 +148,7 @@ impl Frames {
     fn check(&self, job: &Job) -> Result<()> {
         let lacks = |way: &Option<Way>| way.as_ref().is_some_and(|way| way.rails.is_empty());
         match self.ways.iter().position(lacks) {
-            Some(host) if !self.choice.connections() => {
+            Some(host) => {
                 let rank = first_of(job, host as u32);
                 fail!(
                     ERR_OTHER,
@@ -156,7 +156,7 @@ impl Frames {
                     self.choice.name()
                 )
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) fn section(pid: u32) -> Result<Section, String> {
 }
 
 /// The job's segment, which each of its processes has among its descriptors.
-fn view_of(pid: u32) -> Result<View, String> {
+pub(super) fn view_of(pid: u32) -> Result<View, String> {
     let folder = format!("/proc/{pid}/fd");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("Process {pid} cannot be looked at: {error}."))?;
     let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
