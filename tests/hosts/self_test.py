@@ -142,7 +142,9 @@ def judge(counts, network, frames):
               ("backward", counts["backward"], network.reorder)]
     for what, found, percent in shares:
         asked = frames * percent / 100
-        if not int(LEAST * asked) <= found <= MOST * asked + (20 if asked > 1 else 0):
+        # A sender that the kernel moves to another core may overtake itself there.
+        slack = 20 if asked > 1 or what == "backward" else 0
+        if not int(LEAST * asked) <= found <= MOST * asked + slack:
             problems.append(f"{found} of {frames} frames were {what}, about {asked:.0f} were asked for")
     if network.rate and counts["speed"] > 1.15 * int(network.rate.removesuffix("mbit")) * 1e6 / 8:
         problems.append(f"a link of {network.rate} carried {counts['speed'] / 1e6:.1f} MB/s")
