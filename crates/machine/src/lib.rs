@@ -11,6 +11,7 @@ pub mod cores;
 pub mod fork;
 pub mod futex;
 pub mod levels;
+pub mod library;
 pub mod malloc;
 pub mod membarrier;
 pub mod memory;

@@ -1,7 +1,8 @@
 //! libfabric, opened at run time: the functions that are used, behind safe methods, and what providers offer.
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+use towpath_machine::library::{self, loader_error};
 
 use super::abi::{
     ADDRESSES_TABLE, DuplicateInfo, ENDPOINT_RDM, ErrorText, FreeInfo, GetInfo, GetVersion, Info, ORDER_SENDS,
@@ -208,23 +209,7 @@ fn text(pointer: *const c_char) -> String {
 /// An open library.
 unsafe fn symbol(handle: *mut c_void, name: &CStr, version: &CStr) -> Result<*mut c_void, String> {
     // SAFETY: the library is open by the caller's word; the names end with a zero byte.
-    let mut found = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
-    if found.is_null() {
-        // SAFETY: as above.
-        found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    }
-    match found.is_null() {
-        true => Err(format!("it has no {}", name.to_string_lossy())),
-        false => Ok(found),
-    }
-}
-
-fn loader_error() -> String {
-    // SAFETY: gives a text of the loader, or null; it is copied before anything else is loaded.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return "the loader gives no reason".to_owned();
-    }
-    // SAFETY: a text that ends with a zero byte.
-    OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()).to_string_lossy().into_owned()
+    let found = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
+    // SAFETY: as above.
+    if found.is_null() { unsafe { library::symbol(handle, name) } } else { Ok(found) }
 }

@@ -1,8 +1,10 @@
 //! The launcher's PMIx library, opened at run time: the eight functions that are used, behind safe methods.
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use towpath_machine::library::{loader_error, symbol};
 
 use super::layout::{
     ALL_RANKS, Abort, Commit, ErrorText, Fence, Finalize, GLOBAL, Get, Init, Instruction, Process, Put, Value, kind,
@@ -178,25 +180,4 @@ fn padded_key(key: &str) -> Result<Vec<c_char>, String> {
     let mut bytes: Vec<c_char> = key.bytes().map(|byte| byte as c_char).collect();
     bytes.resize(super::layout::KEY_BYTES, 0);
     Ok(bytes)
-}
-
-/// # Safety
-/// An open library.
-unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Result<*mut c_void, String> {
-    // SAFETY: the library is open by the caller's word; the name ends with a zero byte.
-    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    match found.is_null() {
-        true => Err(format!("it has no {}", name.to_string_lossy())),
-        false => Ok(found),
-    }
-}
-
-fn loader_error() -> String {
-    // SAFETY: gives a text of the loader, or null; it is copied before anything else is loaded.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return "the loader gives no reason".to_owned();
-    }
-    // SAFETY: a text that ends with a zero byte.
-    OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()).to_string_lossy().into_owned()
 }
