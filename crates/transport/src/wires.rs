@@ -376,8 +376,9 @@ impl Wires {
             match self.route(to) {
                 Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
                 Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
-                Route::Clic { place, .. } => self.clic_wire().row(place as usize, header, payload, length),
-                Route::Ofi { place } => self.ofi_wire().row(place as usize, header, payload, length),
+                Route::Clic { .. } | Route::Ofi { .. } => {
+                    self.copied(to, header, length, |slot| std::ptr::copy_nonoverlapping(payload, slot, length))
+                }
                 Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
             }
         }

@@ -305,23 +305,7 @@ impl Ofi {
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).is_ok() && self.endpoint.may_sleep()
     }
 
-    /// As [`crate::Wire::copied_row`] and [`crate::Wire::short`], to the peer at `place`.
-    ///
-    /// # Safety
-    /// As there.
-    #[inline]
-    pub unsafe fn row(
-        &mut self,
-        place: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: the piece has room for `length` bytes; the caller vouches for the payload.
-        self.copied(place, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
-    }
-
-    /// As [`crate::Wire::copied`], to the peer at `place`.
+    /// As [`crate::Wire::copied`], to the peer at `place`; short messages too.
     #[inline]
     pub fn copied(
         &mut self,
