@@ -216,7 +216,7 @@ impl Clic {
         self.limits[self.ranks[place] as usize]
     }
 
-    /// As [`crate::Wire::copied`], to the peer at `place`.
+    /// As [`crate::Wire::copied`], to the peer at `place`; short messages too.
     #[inline]
     pub fn copied(
         &mut self,
@@ -243,22 +243,6 @@ impl Clic {
         let sent = self.call(|endpoint, now, desk| endpoint.send(now, rank, name, whole, desk));
         debug_assert_eq!(sent, Ok(()), "the peer takes it");
         Ok(())
-    }
-
-    /// As [`crate::Wire::copied_row`] and [`crate::Wire::short`], to the peer at `place`.
-    ///
-    /// # Safety
-    /// As there.
-    #[inline]
-    pub unsafe fn row(
-        &mut self,
-        place: usize,
-        header: &Header,
-        payload: *const u8,
-        length: usize,
-    ) -> Result<(), NoResource> {
-        // SAFETY: the caller vouches for the payload; there is room for it.
-        self.copied(place, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
     }
 
     /// As [`crate::Wire::publish`], to the peer at `place`.
@@ -353,6 +337,7 @@ impl Clic {
         if self.asleep {
             return;
         }
+        self.drain();
         if !self.drowsy {
             self.call(|endpoint, now, desk| endpoint.set_asleep(now, true, desk));
         }
@@ -365,6 +350,19 @@ impl Clic {
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: wait };
         // Refused, it costs a tenth of a second at most: nobody sleeps longer.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
+    }
+
+    /// Takes bulk that nobody waits for (it came twice, or too late) out of the sockets, which would wake whoever sleeps at once.
+    fn drain(&mut self) {
+        if !self.holdings.destinations.is_empty() {
+            return;
+        }
+        let now = self.now();
+        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from: from, .. } = self;
+        for (interface, input) in inputs.iter_mut().enumerate() {
+            let desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
+            input.receive_bulk(FRAMES, &mut Bulk { endpoint, desk, rails, from, interface, now, in_place: false });
+        }
     }
 
     /// The peer at `place` is gone, as somebody else knows.
