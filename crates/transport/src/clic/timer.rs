@@ -27,6 +27,8 @@ pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
 pub const LINGER: Time = 50 * MILLISECOND;
 /// The same for a peer that has not said goodbye.
 pub const PATIENCE: Time = 2 * SECOND;
+/// Time in which stamps can be compared: half of that in which they come round.
+const STAMPS: Time = 1 << (31 + 6);
 /// Frames towards a sleeper go out together: so many,
 pub const GATHERED: usize = 8;
 /// or those of so long a time.
@@ -42,6 +44,7 @@ pub struct RoundTrip {
 impl RoundTrip {
     /// Counts one measured way and back.
     pub fn sample(&mut self, measured: Time) {
+        let measured = measured.min(CEILING);
         match &mut self.smoothed {
             None => (self.smoothed, self.least) = (Some(measured), measured),
             Some(smoothed) => {
@@ -68,7 +71,6 @@ impl RoundTrip {
             None => (0, ASLEEP_FLOOR),
         };
         let patience = base.max(floor);
-        // A way that takes longer than the ceiling stays possible.
         (patience << tries.min(16)).min(CEILING.max(patience))
     }
 
@@ -98,9 +100,14 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every` frames are full.
+    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every` frames are full. A frame that was
+    /// sent before the newest one came late, and its stamp would make the way look as long as its delay.
     pub fn arrived(&mut self, newest: Newest, at_once: bool, every: u32) {
-        self.newest = Some(newest);
+        let late =
+            self.newest.is_some_and(|before| is_older(newest.stamp, before.stamp) && newest.at < before.at + STAMPS);
+        if !late {
+            self.newest = Some(newest);
+        }
         self.frames += 1;
         let latest = if at_once || self.frames >= every { newest.at } else { newest.at + ACKNOWLEDGE_AFTER };
         self.due = Some(self.due.map_or(latest, |due| due.min(latest)));
@@ -120,6 +127,10 @@ impl Delay {
     pub fn newest(&self) -> Option<Newest> {
         self.newest
     }
+}
+
+fn is_older(stamp: u32, other: u32) -> bool {
+    stamp.wrapping_sub(other) >= 1 << 31
 }
 
 /// When frames that wait for a sleeping receiver go out: at once if it is awake, else when there are enough or the oldest
@@ -153,8 +164,10 @@ mod tests {
         let patience = trip.timeout(false, 0);
         assert!(patience > 3_900 * MICROSECOND && patience <= 4 * MILLISECOND, "{patience}");
         assert_eq!(trip.least(), 10 * MICROSECOND);
-        (0..100).for_each(|_| trip.sample(SECOND));
-        assert!(trip.timeout(false, 0) > 3 * SECOND, "a slow way is not tried again before it can answer");
+        (0..100).for_each(|_| trip.sample(80 * MILLISECOND));
+        assert!(trip.timeout(false, 0) > 300 * MILLISECOND, "a slow way is not tried again before it can answer");
+        (0..100).for_each(|_| trip.sample(60 * SECOND));
+        assert!(trip.timeout(true, 60) <= 4 * CEILING, "a receiver that computes is no slow way");
     }
 
     #[test]
@@ -170,6 +183,19 @@ mod tests {
         delay.carried();
         delay.arrived(newest(4000), true, 3);
         assert_eq!((delay.due(), delay.newest()), (Some(4000), Some(newest(4000))));
+    }
+
+    #[test]
+    fn late_frames_do_not_echo_their_stamps() {
+        let mut delay = Delay::default();
+        let newest = |stamp, at| Newest { stamp, rail: 0, at };
+        delay.arrived(newest(5, 1000), false, 3);
+        delay.arrived(newest(u32::MAX, 2000), true, 3);
+        assert_eq!(delay.newest(), Some(newest(5, 1000)), "it was sent before");
+        delay.arrived(newest(5, 3000), false, 3);
+        assert_eq!(delay.newest(), Some(newest(5, 3000)));
+        delay.arrived(newest(4, 3000 + STAMPS), false, 3);
+        assert_eq!(delay.newest(), Some(newest(4, 3000 + STAMPS)), "stamps have come round");
     }
 
     #[test]

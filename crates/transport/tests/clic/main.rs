@@ -352,6 +352,49 @@ fn a_sleeper_is_woken_once_for_many_messages() {
 }
 
 #[test]
+fn sleepers_do_not_wake_each_other_for_ever() {
+    let mut world = World::new(shape(2, 1, calm(), 12));
+    world.plain(0, 1, 1);
+    world.plain(1, 0, 1);
+    world.finish();
+    let before = world.wire.frames;
+    // Each is woken by whatever comes, says so, and sleeps again.
+    for round in 0..1000 {
+        world.turn(round % 2);
+        while world.step(false) {}
+    }
+    let frames = world.wire.frames - before;
+    assert!((1..=8).contains(&frames), "{frames} frames about sleep for two messages");
+}
+
+/// One frame was held back for seconds, and nothing was sent since. What measures the way must not believe in it.
+#[test]
+fn a_frame_that_comes_late_does_not_make_the_way_long() {
+    let mut world = World::new(shape(2, 1, calm(), 13));
+    let header = {
+        world.plain(0, 1, 1);
+        world.finish();
+        let mut late = header(frame::Kind::Eager, 0, 1, 0);
+        let session = world.endpoints[0].peer(1).unwrap().session().unwrap();
+        (late.sequence, late.session) = (session.outgoing, session.number);
+        late.acknowledged = session.incoming;
+        late.words = [frame::stamp(world.now), 0];
+        late
+    };
+    world.now += 20 * SECOND;
+    world.plain(0, 1, 1);
+    world.finish();
+    let known = |world: &World| world.endpoints[0].peer(1).unwrap().rails().trip().smoothed().unwrap();
+    let before = known(&world);
+    for round in 0..100 {
+        world.inject(1, 0, &header.encode(&KEY, &[]));
+        world.turn(round % 2);
+        while world.step(false) {}
+    }
+    assert!(known(&world) <= before, "{} ns", known(&world));
+}
+
+#[test]
 fn a_switch_that_drops_every_broadcast_makes_it_slow_not_wrong() {
     let mut world = World::new(shape(4, 2, rough(), 12));
     world.deaf = true;

@@ -56,6 +56,8 @@ struct Side {
     /// Bytes of messages, whom they are for, and which message to that peer it is.
     buffers: HashMap<u64, (usize, u64, Vec<u8>)>,
     regions: HashMap<u64, Region>,
+    /// Those of earlier lives of the process.
+    former_regions: HashMap<u64, Region>,
     pulls: HashMap<u64, Pull>,
     /// Announced regions that will be pulled later: when, from whom, key, name of the region, wanted bytes.
     announced: VecDeque<(Time, usize, Key, u64, u64)>,
@@ -163,7 +165,9 @@ impl Outlet for Driver<'_> {
 
     fn pulled(&mut self, from: u32, token: u64) {
         let pull = self.sides[self.me].pulls.remove(&token).expect("a pull is complete once");
-        let region = self.sides[from as usize].regions.get_mut(&pull.region).expect("the region is still there");
+        let side = &mut self.sides[from as usize];
+        let region = side.regions.get_mut(&pull.region).or_else(|| side.former_regions.get_mut(&pull.region));
+        let region = region.expect("the region is still there, or its last bytes were on the wire when its owner died");
         assert!(pull.target[..] == region.bytes[..pull.wanted], "wrong bytes");
         region.pulled = true;
         self.model.done.pulls += 1;
@@ -610,7 +614,9 @@ impl World {
     /// The process dies and lives again, knowing nothing.
     pub(crate) fn restart(&mut self, rank: usize) {
         self.model.lives[rank] += 1;
-        self.sides[rank] = Side::default();
+        let Side { regions, mut former_regions, .. } = std::mem::take(&mut self.sides[rank]);
+        former_regions.extend(regions);
+        self.sides[rank].former_regions = former_regions;
         let known = std::mem::replace(&mut self.shape.known, false);
         self.endpoints[rank] = self.endpoint(rank);
         self.shape.known = known;
@@ -626,6 +632,13 @@ impl World {
     pub(crate) fn sleep(&mut self, me: usize) {
         self.sides[me].asleep = true;
         self.call(me, |endpoint, now, driver| endpoint.set_asleep(now, true, driver));
+    }
+
+    /// The process wakes up and sleeps again.
+    pub(crate) fn turn(&mut self, me: usize) {
+        for asleep in [false, true] {
+            self.call(me, |endpoint, now, driver| endpoint.set_asleep(now, asleep, driver));
+        }
     }
 
     /// Losses that `rank` has reported of a peer.

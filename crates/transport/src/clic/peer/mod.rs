@@ -100,6 +100,10 @@ pub struct Peer {
     asleep: bool,
     peer_asleep: bool,
     announce: bool,
+    /// How often the peer may be told so until it sends something again.
+    announcements: u8,
+    /// The stamp that the last measurement of the way was made with.
+    measured: Option<u32>,
     /// Broadcasts that wait for this peer.
     owed: u32,
     /// The two have to do with each other.
@@ -141,6 +145,8 @@ impl Peer {
             asleep: settings.drowsy,
             peer_asleep: false,
             announce: false,
+            announcements: 0,
+            measured: None,
             owed: 0,
             used: false,
             leaves: None,
@@ -248,11 +254,12 @@ impl Peer {
         self.owed = self.owed.saturating_add_signed(change);
     }
 
-    /// This process is about to sleep, or awake again. The peer is told if it has been heard of since it was told last.
+    /// This process is about to sleep, or awake again. The peer is told if it has sent or taken something since it was told last.
     pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
         if self.asleep != asleep && !self.settings.drowsy {
             self.asleep = asleep;
-            self.announce = self.session.is_some() && now.saturating_sub(self.heard) < SECOND;
+            self.announce = self.session.is_some() && self.announcements > 0;
+            self.announcements = self.announcements.saturating_sub(1);
             self.flush(now, outlet);
         }
     }
@@ -380,6 +387,7 @@ impl Peer {
         self.echoes = [None; MOST_RAILS];
         (self.session, self.coming, self.waits_since, self.retry, self.owed) = (None, None, None, None, 0);
         (self.announce, self.peer_asleep, self.left) = (false, false, false);
+        (self.announcements, self.measured) = (0, None);
         self.loss = true;
     }
 

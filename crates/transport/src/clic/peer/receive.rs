@@ -16,6 +16,10 @@ use crate::clic::timer::Newest;
 /// Longest eager message of any peer.
 const LONGEST: u32 = FRAGMENTS as u32 * u16::MAX as u32;
 
+/// How often a peer hears whether this process sleeps after each frame of it that brings anything: once that the process is
+/// awake, once that it sleeps again. Without a bound the announcements of two processes would wake each other for ever.
+const ANNOUNCEMENTS: u8 = 2;
+
 /// An acknowledgement that echoes nothing.
 pub(super) const NO_ECHO: u32 = u32::MAX;
 
@@ -66,6 +70,9 @@ impl Peer {
             .for_each(|rail| self.rails.works(rail, now));
         self.heard = now;
         self.peer_asleep = header.flags & ASLEEP != 0;
+        if header.kind != Kind::Acknowledge || progress.frames > 0 {
+            self.announcements = ANNOUNCEMENTS;
+        }
         match header.kind {
             Kind::Eager | Kind::Release | Kind::Complete | Kind::Goodbye => {
                 self.ordered(now, rail, header, body, outlet)
@@ -127,9 +134,9 @@ impl Peer {
         Ok(())
     }
 
-    /// An acknowledgement echoes a stamp of ours.
+    /// An acknowledgement echoes a stamp of ours. Many echo the same one, which is one measurement.
     fn measure(&mut self, now: Time, rail: u8, [echo, held]: [u32; 2]) {
-        if held == NO_ECHO {
+        if held == NO_ECHO || self.measured.replace(echo) == Some(echo) {
             return;
         }
         if let Some(trip) = since(echo, now).and_then(|trip| trip.checked_sub(Time::from(held) << 6)) {
