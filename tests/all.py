@@ -35,6 +35,7 @@ STAGES = [
     ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500"], 500),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 200),
     ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 600),
+    ("strangers", [PYTHON, "tests/hosts/strangers.py"], 300),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--time-limit", "150"], 400),
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),

@@ -36,6 +36,7 @@ def add_options(parser):
     parser.add_argument("--hosts", type=int, default=2, help="so many hosts")
     parser.add_argument("--mtu", type=int, default=1500, help="longest packet of the networks")
     parser.add_argument("--rails", type=int, default=1, help="networks that join all hosts")
+    parser.add_argument("--hub", action="store_true", help="what one host sends, the others see too")
     parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
     for name, what in [("loss", "lost"), ("duplicate", "doubled"), ("reorder", "overtaken by others")]:
         parser.add_argument(f"--{name}", type=float, default=0, metavar="PERCENT", help=f"frames of each direction that are {what}")
@@ -53,7 +54,7 @@ def words(options):
         value = getattr(options, name)
         if value is not None:
             said += ["--" + name.replace("_", "-"), str(value)]
-    return said + (["--silently"] if options.silently else [])
+    return said + [f"--{name}" for name in ("silently", "hub") if getattr(options, name)]
 
 
 def is_rough(options):
@@ -88,7 +89,7 @@ class Rail:
         self.ports = [f"port{number}-{place}" for place in range(len(names))]
         self.switch = None
         silent = options.silently and options.kill_rail == number
-        self.is_cable = len(names) == 2 and not is_rough(options) and not silent
+        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.hub
 
     def join(self):
         """Makes the cables, each host's device and what stands in the middle."""
@@ -105,7 +106,8 @@ class Rail:
         """The other ends of the hosts' cables, which end in this namespace."""
         mtu, bridge = self.options.mtu, f"bridge{self.number}"
         if not is_rough(self.options):
-            ip("link", "add", bridge, "mtu", mtu, "type", "bridge")
+            # A bridge that forgets at once where anybody is sends everything to all.
+            ip("link", "add", bridge, "mtu", mtu, "type", "bridge", *(["ageing_time", 0] if self.options.hub else []))
             ip("link", "set", bridge, "up")
         for port, name in zip(self.ports, self.names):
             ip("link", "add", port, "mtu", mtu, "type", "veth", "peer", "name", self.device, "netns", name)
@@ -114,7 +116,7 @@ class Rail:
     def set_up(self, name, host):
         ip("-n", name, "address", "add", f"10.77.{self.number}.{host}/24", "dev", self.device)
         ip("-n", name, "link", "set", self.device, "mtu", self.options.mtu, "up")
-        if is_rough(self.options) or self.options.kernel_loss:
+        if is_rough(self.options) or self.options.kernel_loss or self.options.hub:
             on(name, sys.executable, __file__, self.device)
         if self.options.rate:
             on(name, "tc", "qdisc", "add", "dev", self.device, "root", "tbf", "rate", self.options.rate, "burst", "64kb", "limit", "1mb")

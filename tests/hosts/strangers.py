@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Jobs of two hosts while a stranger on the same network attacks them: nothing of it is accepted, nothing is lost, memory is bounded.
+
+    strangers.py --prefix FOLDER       with an installed Towpath (bin, lib); all rows
+    strangers.py --filter REGEX        only some of the rows
+
+A third host sees every frame of the job (the network is a hub) and knows everything but the job's key. While tests/mpi/crowd/steady
+turns its ring it forges frames, repeats recorded ones, changes them, floods both hosts, or connects to every port that listens there
+(tests/hosts/attacks.py). The ring's results must be right, its memory may grow by a few megabytes, and it must end.
+With the key in hand the decoders are attacked by the targets of fuzz/, and without a network by the unit tests of `strangers`.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import hosts  # noqa: E402
+
+FRAMES = ["forged", "recorded", "out of range", "altered", "flood"]
+CONNECTIONS = ["silent connections", "half-open connections", "wrong greetings", "recorded greetings", "garbage"]
+FABRIC = ["silent connections", "half-open connections", "garbage for libfabric"]
+# The transport, what it is asked for with, and the attacks. Large messages go by frames too.
+TRANSPORTS = [
+    ("clic, raw", {"TOWPATH_NETWORK": "clic", "TOWPATH_CLIC_BULK": "frames"}, FRAMES),
+    ("clic, udp", {"TOWPATH_NETWORK": "udp", "TOWPATH_CLIC_BULK": "frames"}, FRAMES),
+    ("tcp", {"TOWPATH_NETWORK": "tcp"}, CONNECTIONS),
+    ("libfabric's tcp", {"TOWPATH_NETWORK": "ofi", "TOWPATH_OFI_PROVIDER": "tcp"}, FABRIC),
+]
+SECONDS = {"attack": 2.5, "job": 3.5}
+MEGABYTES = 6
+# A job that takes longer hangs.
+LIMIT = 40
+# An attack of fewer frames or connections is none.
+LEAST = {"frames": 2000, "connections": 20}
+
+
+def compiled(prefix):
+    """The ring, built for this Towpath."""
+    binary = environments.BUILD / "tests/strangers/steady"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    tests = HERE.parent / "mpi"
+    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-g", f"-I{tests}", tests / "crowd/steady.c", "-o", binary]
+    subprocess.run([str(word) for word in command], env=environments.clean_environment(), check=True)
+    return binary
+
+
+def listening(names):
+    """Address and port of every socket that listens on these hosts."""
+    found = []
+    for number, name in enumerate(names):
+        tables = subprocess.run([os.environ["HOSTS_RUN"], name, "cat", "/proc/net/tcp", "/proc/net/tcp6"], capture_output=True, text=True).stdout
+        rows = [line.split() for line in tables.splitlines()]
+        ports = {int(row[1].rsplit(":", 1)[1], 16) for row in rows if row[3] == "0A"}
+        found += [[f"10.77.0.{number + 1}", port] for port in sorted(ports)]
+    return found
+
+
+def attacked(prefix, binary, attack):
+    """On the first host: runs the job, and the attack from the third host as soon as the ring turns. Prints what became of both as JSON."""
+    run, names = os.environ["HOSTS_RUN"], os.environ["HOSTS_NAMES"].split(",")
+    stranger = subprocess.Popen([run, names[2], sys.executable, HERE / "attacks.py", attack, str(SECONDS["attack"])],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    stranger.stdout.readline()
+    command = [prefix / "bin/mpiexec", "--hosts", ",".join(names[:2]), "-ppn", "1", "--launcher", f"{run} {{host}}", "-n", "2",
+               binary, SECONDS["job"], MEGABYTES]
+    job = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    watchdog = threading.Timer(LIMIT, job.kill)
+    watchdog.start()
+    output, said = [], None
+    for line in job.stdout:
+        output.append(line)
+        if line.startswith("the ring turns"):
+            stranger.stdin.write(json.dumps(listening(names[:2])) + "\n")
+            stranger.stdin.flush()
+    status = job.wait()
+    hung = not watchdog.is_alive()
+    watchdog.cancel()
+    if any(line.startswith("the ring turns") for line in output):
+        said = stranger.stdout.readline()
+    stranger.kill()
+    print(json.dumps({"status": status, "hung": hung, "output": "".join(output), "attack": json.loads(said) if said else None}))
+
+
+def judge(outcome, attack):
+    """What is wrong."""
+    problems = []
+    if outcome["hung"]:
+        problems.append(f"the job still ran after {LIMIT} s")
+    elif outcome["status"] or outcome["output"].split().count("ok") != 2:
+        problems.append(f"the job ended with {outcome['status']}")
+    seen = outcome["attack"]
+    if seen is None:
+        return [*problems, "the attack did not come about"]
+    least = LEAST["frames" if attack in FRAMES else "connections"]
+    if seen["sent"] < least or not seen["seen"]:
+        problems.append(f"the attack was none: {seen}")
+    return problems + seen["problems"]
+
+
+def run_row(prefix, binary, network, attack):
+    """Problems (None: not tested here), what was seen, and the job's output."""
+    command = [sys.executable, HERE / "hosts.py", "--hosts", "3", "--hub", "--", sys.executable, __file__, "--prefix", prefix,
+               "--attack", attack, "--binary", binary]
+    environment = environments.clean_environment(**network)
+    try:
+        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * LIMIT, env=environment)
+    except subprocess.TimeoutExpired:
+        return ["the row did not end"], "", ""
+    if run.returncode == hosts.SKIPPED:
+        return None, run.stdout.strip(), ""
+    if run.returncode:
+        return [f"ended with {run.returncode}"], "", run.stdout + run.stderr
+    outcome = json.loads(run.stdout.splitlines()[-1])
+    numbers = outcome["attack"] or {"sent": 0, "seen": 0}
+    return judge(outcome, attack), f"{numbers['sent']} sent, {numbers['seen']} seen", outcome["output"] + run.stderr
+
+
+def without_fabric():
+    """True when no libfabric can be opened: then it is not tested here, which is said."""
+    probe = [sys.executable, "-c", "import ctypes, os; ctypes.CDLL(os.environ.get('TOWPATH_LIBFABRIC', 'libfabric.so.1'))"]
+    return subprocess.run(probe, capture_output=True).returncode != 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path)
+    parser.add_argument("--filter", default="", help="a regular expression for 'transport: attack'")
+    parser.add_argument("--verbose", action="store_true", help="show the output of passing rows too")
+    for inner in ("--attack", "--binary"):
+        parser.add_argument(inner, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.attack:
+        return attacked(options.prefix, options.binary, options.attack)
+    reason = hosts.forbidden()
+    if reason:
+        print(f"skipped: {reason}")
+        return hosts.SKIPPED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    prefix = (options.prefix or environments.towpath_venv()).resolve()
+    binary, passed, failed = compiled(prefix), 0, 0
+    for transport, network, attacks in TRANSPORTS:
+        for attack in attacks:
+            name = f"{transport}: {attack}"
+            if not re.search(options.filter, name):
+                continue
+            if "ofi" in network.values() and without_fabric():
+                print(f"skip {name}: no libfabric here")
+                continue
+            started = time.monotonic()
+            problems, numbers, output = run_row(prefix, binary, network, attack)
+            word = "skip" if problems is None else "FAIL" if problems else "ok  "
+            print(f"{word} {time.monotonic() - started:5.1f} s  {name} ({numbers})", flush=True)
+            passed, failed = passed + (problems == []), failed + bool(problems)
+            for problem in problems or []:
+                print(f"     {problem}")
+            if problems or options.verbose:
+                print("     | " + "\n     | ".join(output.splitlines()[-25:]), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
