@@ -26,6 +26,9 @@ pub const BLOCKS: usize = 64;
 /// Longest block in bytes.
 pub const BLOCK_BYTES: u64 = 64 << 10;
 
+/// Shortest block in bytes, but for the end of a pull: each costs a request, so credit that comes back in crumbs is saved up.
+const LEAST_BYTES: u64 = 16 << 10;
+
 /// No block of a pull begins so many bytes behind one that is not complete. Whoever asks up to some offset will never
 /// ask again for what lies farther before it; both ends need not keep more of bytes that are made or taken in order.
 pub const SPAN: u64 = 4 << 20;
@@ -51,7 +54,6 @@ struct Block {
     rail: u8,
     /// When it was asked for the last time; `None`: that is still to be done.
     asked: Option<Time>,
-    first_asked: Time,
     deadline: Time,
     tries: u32,
 }
@@ -170,7 +172,7 @@ impl Pulls {
             let left = (pull.wanted - pull.opened).min(BLOCK_BYTES);
             let rail = rails.for_block(left, now);
             let chunk = chunk_of(rails);
-            let least = left.min(2 * u64::from(chunk));
+            let least = left.min(LEAST_BYTES.max(2 * u64::from(chunk)));
             let most = left.min(64 * u64::from(chunk));
             let Some(mut taken) = credits.take(&mut self.share, self.rank, least, most) else { return };
             if taken < most {
@@ -183,18 +185,7 @@ impl Pulls {
             rails.asked(rail, taken);
             let missing = ones(length.div_ceil(chunk));
             let (offset, asked) = (pull.opened, None);
-            let block = Block {
-                pull: index,
-                offset,
-                length,
-                chunk,
-                missing,
-                rail,
-                asked,
-                first_asked: now,
-                deadline: now,
-                tries: 0,
-            };
+            let block = Block { pull: index, offset, length, chunk, missing, rail, asked, deadline: now, tries: 0 };
             let slot = &mut self.blocks[place];
             (slot.generation, slot.block) = (slot.generation.wrapping_add(1), Some(block));
             self.unasked += 1;
@@ -235,9 +226,6 @@ impl Pulls {
     pub fn asked(&mut self, number: u32, rails: &Rails, asleep: bool, now: Time) {
         let Ok(block) = self.find(number) else { return };
         block.deadline = now + rails.bulk(block.rail).timeout(asleep, block.tries);
-        if block.tries == 0 {
-            block.first_asked = now;
-        }
         block.asked = Some(now);
         self.unasked -= 1;
     }
@@ -307,11 +295,10 @@ impl Pulls {
         let last = block.missing >> index == 0;
         let (rail, pull, complete) = (block.rail, block.pull, block.missing == 0);
         let answered = since(stamp, now);
-        rails.settled(rail, u64::from(length));
+        rails.came(rail, u64::from(length), now);
         rails.works(rail, now);
         if complete {
             let bytes = u64::from(block.length);
-            rails.block_done(rail, bytes, block.first_asked, now);
             self.unasked -= usize::from(block.asked.is_none());
             self.under_way -= 1;
             self.blocks[(number & 0xff) as usize].block = None;

@@ -16,6 +16,9 @@ pub const MOST_RAILS: usize = 4;
 /// Losses running after which a rail is down.
 const PATIENCE: u32 = 3;
 
+/// Over so long a time the speed of a rail is measured.
+const WHILE: Time = MILLISECOND;
+
 /// Bytes per second of a link of which nothing is known.
 const MODEST: u64 = 125_000_000;
 
@@ -39,7 +42,9 @@ struct Rail {
     bulk: RoundTrip,
     owes: u64,
     speed: u64,
-    free_at: Time,
+    /// Since when bytes have been coming without a pause, and how many after the first.
+    coming_since: Option<Time>,
+    came: u64,
     probe_at: Time,
     probes: u32,
 }
@@ -62,7 +67,8 @@ impl Rails {
             bulk: RoundTrip::default(),
             owes: 0,
             speed: if link.speed > 0 { link.speed } else { MODEST },
-            free_at: 0,
+            coming_since: None,
+            came: 0,
             probe_at: 0,
             probes: 0,
         };
@@ -122,7 +128,8 @@ impl Rails {
             return 0;
         }
         self.least(|rail| {
-            let trip = rail.trip.smoothed().unwrap_or(100 * MILLISECOND);
+            // The way itself: what lies in its queues is counted as owed.
+            let trip = rail.trip.smoothed().map_or(100 * MILLISECOND, |_| rail.trip.least());
             let busy = (rail.owes + length).saturating_mul(SECOND) / rail.speed.max(1);
             now.saturating_add(trip).saturating_add(busy)
         })
@@ -199,20 +206,30 @@ impl Rails {
         self.rails[usize::from(rail)].owes += bytes;
     }
 
-    /// So many bytes have come over it, or are no longer expected.
+    /// So many bytes are no longer expected over it.
     pub fn settled(&mut self, rail: u8, bytes: u64) {
         let rail = &mut self.rails[usize::from(rail)];
         rail.owes = rail.owes.saturating_sub(bytes);
+        if rail.owes == 0 {
+            rail.coming_since = None;
+        }
     }
 
-    /// A block of so many bytes, asked for then, is complete.
-    pub fn block_done(&mut self, rail: u8, bytes: u64, asked: Time, now: Time) {
-        let rail = &mut self.rails[usize::from(rail)];
-        // It was served after the one before it.
-        let took = now.saturating_sub(asked.max(rail.free_at)).max(1_000);
-        let measured = bytes.saturating_mul(SECOND) / took;
-        rail.speed = ((rail.speed.saturating_mul(3)).saturating_add(measured) / 4).max(1_000);
-        rail.free_at = now;
+    /// So many bytes of bulk came over it. A rail is as fast as what it owes comes, over a while: frames come in batches.
+    pub fn came(&mut self, rail: u8, bytes: u64, now: Time) {
+        let (number, rail) = (rail, &mut self.rails[usize::from(rail)]);
+        match rail.coming_since {
+            None => (rail.coming_since, rail.came) = (Some(now), 0),
+            Some(since) => {
+                rail.came += bytes;
+                if now >= since + WHILE {
+                    let measured = rail.came.saturating_mul(SECOND) / (now - since);
+                    rail.speed = (rail.speed.saturating_mul(3).saturating_add(measured) / 4).max(1_000);
+                    (rail.coming_since, rail.came) = (Some(now), 0);
+                }
+            }
+        }
+        self.settled(number, bytes);
     }
 
     /// How long the answer to a request took.
@@ -262,9 +279,10 @@ mod tests {
         rails.settled(1, u64::MAX);
         for index in 1..100 {
             let now = index * 218 * MICROSECOND;
-            rails.block_done(1, 65_536, 0, now);
-            rails.block_done(0, 65_536, 0, now);
+            (0..2).for_each(|rail| rails.asked(rail, 2 * 65_536));
+            (0..2).for_each(|rail| rails.came(rail, 65_536, now));
         }
+        (0..2).for_each(|rail| rails.settled(rail, u64::MAX));
         let rail = rails.for_block(65_536, 0);
         rails.asked(rail, 65_536);
         assert_ne!(rails.for_block(65_536, 0), rail);

@@ -125,9 +125,10 @@ impl Regions {
         }
         region.asked = true;
         let token = region.token;
-        // Asked again while the first answer still waits: one will do.
+        // Asked again while the first answer still waits: one will do. It keeps its turn, and so it must keep its stamp: a newer
+        // one would tell the receiver that all requests in between have been overtaken.
         if let Some(answer) = self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail) {
-            *answer = Answer { rail, request, stamp, token, ask };
+            *answer = Answer { rail, request, stamp: answer.stamp, token, ask };
             return Ok(());
         }
         if self.answers.len() >= ANSWERS {

@@ -27,6 +27,8 @@ pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
 pub const LINGER: Time = 50 * MILLISECOND;
 /// The same for a peer that has not said goodbye.
 pub const PATIENCE: Time = 2 * SECOND;
+/// After so many samples the longest is about a third of what it was.
+const MEMORY: u64 = 256;
 /// Time in which stamps can be compared: half of that in which they come round.
 const STAMPS: Time = 1 << (31 + 6);
 /// Frames towards a sleeper go out together: so many,
@@ -39,12 +41,15 @@ pub const GATHER_FOR: Time = 10 * MICROSECOND;
 pub struct RoundTrip {
     smoothed: Option<Time>,
     least: Time,
+    /// The longest of late; it is forgotten slowly.
+    longest: Time,
 }
 
 impl RoundTrip {
     /// Counts one measured way and back.
     pub fn sample(&mut self, measured: Time) {
         let measured = measured.min(CEILING);
+        self.longest = measured.max(self.longest - self.longest / MEMORY);
         match &mut self.smoothed {
             None => (self.smoothed, self.least) = (Some(measured), measured),
             Some(smoothed) => {
@@ -67,7 +72,9 @@ impl RoundTrip {
     /// After how long a frame counts as lost that has been tried `tries` times in vain.
     pub fn timeout(&self, asleep: bool, tries: u32) -> Time {
         let (base, floor) = match self.smoothed {
-            Some(smoothed) => (smoothed.saturating_mul(4), if asleep { ASLEEP_FLOOR } else { AWAKE_FLOOR }),
+            Some(smoothed) => {
+                (smoothed.saturating_mul(4).max(self.longest * 2), if asleep { ASLEEP_FLOOR } else { AWAKE_FLOOR })
+            }
             None => (0, ASLEEP_FLOOR),
         };
         let patience = base.max(floor);

@@ -1,5 +1,7 @@
 //! Bulk on its way in: the places where its frames go are told to whoever receives them, so that as a rule nothing is copied.
 
+use std::time::Instant;
+
 use crate::Sink;
 use crate::clic::Time;
 use crate::clic::endpoint::Endpoint;
@@ -18,7 +20,8 @@ pub(super) struct Bulk<'a, 'b, S> {
     /// The peer from which bulk came last.
     pub(super) from: &'a mut u32,
     pub(super) interface: usize,
-    pub(super) now: Time,
+    /// What the clock of the wire began with: many frames may be taken in one look, and each is timed.
+    pub(super) began: Instant,
     pub(super) in_place: bool,
 }
 
@@ -41,7 +44,8 @@ impl<S: Sink> Arrivals for Bulk<'_, '_, S> {
         let source = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         // SAFETY: the port lends the body, and nothing else writes to it during the call.
         let body = if length == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(body, length) } };
-        self.endpoint.arrived_apart(self.now, rail, header, body, &mut self.desk);
+        let now = self.began.elapsed().as_nanos() as Time;
+        self.endpoint.arrived_apart(now, rail, header, body, &mut self.desk);
         self.desk.lines.flush();
         if rail != super::NO_RAIL {
             *self.from = source;

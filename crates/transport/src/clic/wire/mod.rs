@@ -292,7 +292,7 @@ impl Clic {
             }
         }
         let mut moved = self.lines.is_busy() && self.lines.retry();
-        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, in_place, .. } = self;
+        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, in_place, began, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
             let mut desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
             let mut take = |frame: &[u8]| {
@@ -302,7 +302,7 @@ impl Clic {
             moved |= input.receive(FRAMES, &mut take);
             if !desk.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
-                let mut bulk = Bulk { endpoint, desk, rails, from, interface, now, in_place: *in_place };
+                let mut bulk = Bulk { endpoint, desk, rails, from, interface, began: *began, in_place: *in_place };
                 moved |= input.receive_bulk(BULKS, &mut bulk);
             }
         }
@@ -357,11 +357,13 @@ impl Clic {
         if !self.holdings.destinations.is_empty() {
             return;
         }
-        let now = self.now();
-        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from: from, .. } = self;
+        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from: from, began, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
             let desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut Nobody };
-            input.receive_bulk(FRAMES, &mut Bulk { endpoint, desk, rails, from, interface, now, in_place: false });
+            input.receive_bulk(
+                FRAMES,
+                &mut Bulk { endpoint, desk, rails, from, interface, began: *began, in_place: false },
+            );
         }
     }
 
