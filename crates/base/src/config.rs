@@ -146,6 +146,12 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "how large messages go to hosts that frames reach: frames, stream (a connection), or best",
     },
     Setting {
+        name: "TOWPATH_CLIC_COPY",
+        kind: Kind::Between(0, 1),
+        default: "0",
+        meaning: "1: large messages by frames are copied once before they are sent, as a measurement of what that costs; 0: they are sent from where they lie",
+    },
+    Setting {
         name: "TOWPATH_LIBFABRIC",
         kind: Kind::Text,
         default: "",

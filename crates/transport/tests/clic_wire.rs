@@ -1,12 +1,13 @@
-//! CLIC as a wire, alone: what its owner sleeps on.
+//! CLIC as a wire, alone: what its owner sleeps on, and what it copies.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Fill, Source, Step, Target};
 use towpath_transport::clic::key::JobKey;
-use towpath_transport::clic::port::{Port, RawSide, interfaces};
+use towpath_transport::clic::port::{Address, Port, RawSide, interfaces};
 use towpath_transport::clic::{Clic, Contact, Identity};
 use towpath_transport::{Header, Sink};
 
@@ -19,6 +20,103 @@ impl Sink for Nothing {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
+/// Counts what ended.
+#[derive(Default)]
+struct Ends {
+    released: u32,
+    pulled: u32,
+}
+
+impl Sink for Ends {
+    fn arrived(&mut self, _: PeerIndex, _: &Header, _: *const u8, _: usize) {}
+    fn released(&mut self, _: u64) {
+        self.released += 1;
+    }
+    fn pulled(&mut self, _: u64) {
+        self.pulled += 1;
+    }
+    fn lost(&mut self, _: PeerIndex) {}
+}
+
+/// Two wires that lead to each other by UDP, and where each is reached.
+fn pair() -> ([Clic; 2], [Address; 2]) {
+    let interface = interfaces(Some("lo")).remove(0);
+    let ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+    let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
+    let mut ports = ports.into_iter();
+    let wires = [0, 1].map(|own: usize| {
+        let [(endpoint, _), (other_endpoint, other)] = [ends[own], ends[1 - own]];
+        let contact = Contact {
+            peer: PeerIndex(1 - own as u32),
+            endpoint: other_endpoint,
+            incarnation: 1,
+            rails: vec![(0, other, false)],
+        };
+        let (own, key) = (PeerIndex(own as u32), JobKey([1, 2]));
+        let identity = Identity { own, endpoint, incarnation: 1, key, drowsy: false };
+        Clic::new(identity, ports.next().into_iter().collect(), &[contact]).unwrap()
+    });
+    (wires, ends.map(|(_, address)| address))
+}
+
+fn pattern(length: usize, seed: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + at / 251 + seed) as u8).collect()
+}
+
+/// Sends regions with these bytes from the first wire to the second, all at a time, and compares what comes.
+fn fetch_all([from, to]: &mut [Clic; 2], contents: &[Vec<u8>], source: impl Fn(&[u8]) -> Source) {
+    let mut places: Vec<Vec<u8>> = contents.iter().map(|bytes| vec![0; bytes.len()]).collect();
+    for (token, (bytes, place)) in (0..).zip(contents.iter().zip(&mut places)) {
+        let target = Target::Bytes { pointer: place.as_mut_ptr(), length: place.len() };
+        // SAFETY: contents and places live until all ends have been reported.
+        unsafe {
+            let key = from.publish(0, token, source(bytes));
+            to.pull(0, key, token, target);
+        }
+    }
+    let (mut sender, mut receiver, begin) = (Ends::default(), Ends::default(), Instant::now());
+    let all = contents.len() as u32;
+    while (sender.released, receiver.pulled) != (all, all) {
+        from.progress(&mut sender);
+        to.progress(&mut receiver);
+        assert!(begin.elapsed() < Duration::from_secs(30), "{} and {} of {all}", sender.released, receiver.pulled);
+    }
+    assert!(places == contents, "other bytes came");
+}
+
+/// Packs bytes that lie in a row.
+struct Row(Vec<u8>);
+
+// SAFETY: it reads its own bytes, and writes no more than there is room for.
+unsafe impl Fill for Row {
+    unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+        let step: Vec<u8> = self.0.drain(..capacity.min(self.0.len())).collect();
+        // SAFETY: the step is no longer than the room behind `into`.
+        unsafe { into.copy_from_nonoverlapping(step.as_ptr(), step.len()) };
+        Step::Done(step.len())
+    }
+}
+
+#[test]
+fn what_is_sent_is_copied_once_or_not_at_all_and_arrives_whole() {
+    let lengths = [1, 1000, 61_439, 65_536, 100_001, 1 << 20, 3_000_001];
+    let contents: Vec<Vec<u8>> = (0..).zip(lengths).map(|(seed, length)| pattern(length, seed)).collect();
+    let all = lengths.iter().sum::<usize>() as u64;
+    for copies in [false, true] {
+        let mut wires = pair().0.map(|wire| wire.copying(copies));
+        fetch_all(&mut wires, &contents, |bytes| Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() });
+        let copied = wires[0].copied_before_sending();
+        // What got lost on the way was sent, and copied, again.
+        assert!(if copies { copied >= all } else { copied == 0 }, "{copied} bytes of {all} were copied ({copies})");
+        fetch_all(&mut wires, &contents, |bytes| Source::Packer {
+            fill: Box::new(Row(bytes.to_vec())),
+            length: bytes.len(),
+        });
+        assert_eq!(wires[0].copied_before_sending(), copied, "what was packed is copied already");
+        assert_eq!(wires[1].copied_before_sending(), 0, "a receiver sends none of it");
+    }
+}
+
 fn is_readable(clic: &Clic) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(&clic.descriptor(), PollFlags::IN)], Some(&at_once)).unwrap() > 0
@@ -26,18 +124,7 @@ fn is_readable(clic: &Clic) -> bool {
 
 #[test]
 fn bulk_that_nobody_waits_for_keeps_nobody_awake() {
-    let interface = interfaces(Some("lo")).remove(0);
-    let ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
-    let contact = Contact {
-        peer: PeerIndex(1),
-        endpoint: ports[1].endpoint(),
-        incarnation: 1,
-        rails: vec![(0, ports[1].address(), false)],
-    };
-    let [own, _other] = ports;
-    let (address, endpoint) = (own.address(), own.endpoint());
-    let identity = Identity { own: PeerIndex(0), endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
-    let mut clic = Clic::new(identity, vec![own], &[contact]).unwrap();
+    let ([mut clic, _other], [address, _]) = pair();
     let stranger = UdpSocket::bind((address.network.address, 0)).unwrap();
     for _ in 0..20 {
         stranger.send_to(&[0; 500], (address.network.address, address.bulk_port)).unwrap();

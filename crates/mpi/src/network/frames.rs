@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// On a host with more processes of the job than this, frames go by UDP: the kernel shows every frame below IP to every
 /// process, and finds the owner of a datagram at once.
 const RAW_RANKS: usize = 8;
+/// The setting that makes senders copy.
+const COPY: &str = "TOWPATH_CLIC_COPY";
 /// Mbit/s up to which a link is slower than the processes.
 const SLOW: u32 = 1000;
 /// Every process of a job has its first life: the key of the job tells jobs apart.
@@ -184,7 +186,9 @@ impl Frames {
         if contacts.is_empty() {
             return Ok(None);
         }
-        Clic::new(self.identity(job), self.ports, &contacts).map(Some).map_err(failed_start)
+        let copies = config::number(COPY) == Some(1);
+        let clic = Clic::new(self.identity(job), self.ports, &contacts).map_err(failed_start)?;
+        Ok(Some(clic.copying(copies)))
     }
 
     /// Whether large messages to a host go by a connection.

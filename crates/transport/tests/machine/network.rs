@@ -36,7 +36,7 @@ pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Ve
     wires
 }
 
-/// As [`tcp_wires`], by CLIC over UDP.
+/// As [`tcp_wires`], by CLIC over UDP. Every third rank copies before it sends.
 pub(crate) fn clic_wires(ranks: usize, per_host: usize, settings: Settings) -> Vec<Wires> {
     let interface = interfaces(Some("lo")).remove(0);
     let mut ports: Vec<Option<Port>> =
@@ -58,7 +58,7 @@ pub(crate) fn clic_wires(ranks: usize, per_host: usize, settings: Settings) -> V
             let (own, key) = (first + local, JobKey([1, 2]));
             let identity =
                 Identity { own: near[local], endpoint: ends[own].0, incarnation: 1, key, drowsy: local % 2 == 1 };
-            let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &far).unwrap();
+            let clic = Clic::new(identity, vec![ports[own].take().unwrap()], &far).unwrap().copying(own % 3 == 1);
             wires.push(Wires::of_host(segment, near.clone(), settings).with_clic(clic, |_| false));
         }
     }

@@ -53,6 +53,14 @@ struct Burst {
     rail: u8,
     bytes: usize,
     frames: Vec<Frame>,
+    /// Where bytes of user memory are copied to before they go out, if they are.
+    copies: Option<Copies>,
+}
+
+/// The buffer of a wire that copies what it sends, see [`super::Clic::copying`].
+struct Copies {
+    room: Box<[u8]>,
+    total: u64,
 }
 
 struct Kept {
@@ -89,8 +97,31 @@ impl Lines {
         self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
     }
 
-    /// Sends a frame of bulk, with others of its kind. The body must stay where it is until [`Lines::flush`].
-    fn gather(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
+    /// From now on bulk from user memory is copied before it goes out.
+    pub(super) fn copy_first(&mut self) {
+        // A burst is longer when it is one frame only.
+        let room = vec![0; BURST_BYTES + usize::from(u16::MAX)].into();
+        self.burst.copies.get_or_insert(Copies { room, total: 0 });
+    }
+
+    /// Bytes of user memory that were copied before they went out.
+    pub(super) fn copied(&self) -> u64 {
+        self.burst.copies.as_ref().map_or(0, |copies| copies.total)
+    }
+
+    /// Sends a frame of bulk, with others of its kind. The body must stay where it is until [`Lines::flush`]; if it is `users`, it
+    /// is copied where the wire was told to.
+    ///
+    /// # Safety
+    /// `body` must be readable for `length` bytes, at most `u16::MAX`.
+    unsafe fn gather(
+        &mut self,
+        to: u32,
+        rail: u8,
+        header: &[u8; HEADER_BYTES],
+        (mut body, length): (*const u8, usize),
+        users: bool,
+    ) -> bool {
         let Some((interface, _)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
             return true;
         };
@@ -103,6 +134,12 @@ impl Lines {
             self.flush();
         }
         let burst = &mut self.burst;
+        if let Some(copies) = burst.copies.as_mut().filter(|_| users) {
+            let room = &mut copies.room[burst.bytes..][..length];
+            // SAFETY: readable, as promised; nobody but this burst has the room.
+            unsafe { std::ptr::copy_nonoverlapping(body, room.as_mut_ptr(), length) };
+            (body, copies.total) = (room.as_ptr(), copies.total + length as u64);
+        }
         (burst.to, burst.rail) = (to, rail);
         burst.bytes += HEADER_BYTES + length;
         burst.frames.push(Frame { header: *header, body, length });
@@ -224,7 +261,11 @@ impl<S: Sink> Outlet for Desk<'_, S> {
                 }
                 // SAFETY: whoever published the region keeps it alive until its end is reported.
                 return match unsafe { origin.at(offset, length) } {
-                    At::Here(pointer) => self.lines.gather(to, rail, header, pointer, length),
+                    At::Here(pointer) => {
+                        let users = origin.is_users();
+                        // SAFETY: so many bytes of the region lie there; the length came as 16 bits.
+                        unsafe { self.lines.gather(to, rail, header, (pointer, length), users) }
+                    }
                     At::Later => false,
                     At::Never => true,
                 };

@@ -148,6 +148,11 @@ impl Origin {
         Origin { to, token, bytes }
     }
 
+    /// Whether its bytes go out from user memory: nothing has copied them yet.
+    pub(super) fn is_users(&self) -> bool {
+        matches!(self.bytes, Made::Row { .. })
+    }
+
     /// Whether bytes have to be made before these are there; that may move others.
     pub(super) fn must_make(&self, offset: u64, length: usize) -> bool {
         match &self.bytes {

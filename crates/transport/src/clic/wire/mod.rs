@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A message is copied once, behind its header of 17 bytes, and sent from there, again if need be; what arrives is shown
-//! to the engine where it lies. Regions are sent from where they lie and arrive where they go.
+//! to the engine where it lies. Regions are sent from where they lie (but see [`Clic::copying`]) and arrive where they go.
 //!
 //! The protocol moves when this process calls MPI: a lost frame waits for that, and a peer that computes is not lost. Small
 //! path: one system call to send, none to receive.
@@ -177,6 +177,23 @@ impl Clic {
             asleep: false,
             drowsy: identity.drowsy,
         })
+    }
+
+    /// This wire, for measurements; if `copies`, what it sends is copied once by the sender: from user memory to a buffer of the wire, and on to
+    /// the interface. That is the "1-copy" of the original, whose slides ("CLIC on Gigabit Ethernet (I)" and "(II)", University of
+    /// Granada, 2003) tell kinds apart by what the sender does. Its "0-copy", from user memory to the interface, is what this wire does
+    /// else. There the receiver makes one copy in both kinds; here that is the kernel's, to where the bytes go. Messages that
+    /// are not fetched, and packed ones, are copied once in any case, and not once more.
+    pub fn copying(mut self, copies: bool) -> Clic {
+        if copies {
+            self.lines.copy_first();
+        }
+        self
+    }
+
+    /// Bytes that were copied because of [`Clic::copying`].
+    pub fn copied_before_sending(&self) -> u64 {
+        self.lines.copied()
     }
 
     /// The peers, in the order of their places.
