@@ -155,7 +155,7 @@ impl Ofi {
                 }
             }
             Kind::Read => {
-                self.has_read(slot, place);
+                self.has_read(slot, place, error != 0);
                 if error != 0 {
                     self.fail(place as usize, error);
                 }

@@ -181,7 +181,9 @@ impl Ofi {
             let remote = (grant.address.wrapping_add(grant.asked), grant.key);
             // SAFETY: the destination belongs to the pull, or to this read alone, until the completion.
             match unsafe { self.endpoint.read(address, remote, memory, length, local, context) } {
-                Posted::Done => self.began(number, slot, Read { pull: Some(number), length, bounce, complete: false }),
+                Posted::Done => {
+                    self.began(number, slot, Read { pull: Some(number), length, bounce, ..Read::default() })
+                }
                 refused => {
                     self.read_contexts.give_back(slot);
                     self.give_bounce_back(bounce);
@@ -237,11 +239,11 @@ impl Ofi {
         Some((self.incoming.at(slot), self.incoming.local(slot), Some(slot)))
     }
 
-    /// A read is complete, well or badly.
-    pub(super) fn has_read(&mut self, slot: u32, place: u32) {
+    /// A read is complete. A pull stays behind one that has failed, until its peer is buried.
+    pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
         self.peers[place as usize].reading -= 1;
         let read = &mut self.reads[slot as usize];
-        read.complete = true;
+        (read.complete, read.failed) = (true, failed);
         match read.pull {
             Some(number) => self.go_on(number),
             None => self.end_read(slot),
@@ -260,8 +262,8 @@ impl Ofi {
         loop {
             let Some(pull) = self.pulls.at(number) else { return (moved, false) };
             let Some(&slot) = pull.reads.front() else { return (moved, false) };
-            let Read { length, bounce, complete, .. } = self.reads[slot as usize];
-            if !complete {
+            let Read { length, bounce, complete, failed, .. } = self.reads[slot as usize];
+            if !complete || failed {
                 return (moved, false);
             }
             if let Some(bounce) = bounce {

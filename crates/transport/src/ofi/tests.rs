@@ -277,6 +277,29 @@ fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
 }
 
 #[test]
+fn a_read_that_fails_is_no_message() {
+    over_each_provider(|provider, choice| {
+        // The shm provider never ends a read of memory that is not registered.
+        if provider != "tcp" {
+            return;
+        }
+        let mut wires = acquainted(choice, 2);
+        let mut room = [0u8; 1000];
+        let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
+        let number = wires[1].0.pulls.begin(Pull::new(0, 1, 7, target));
+        // Nobody has registered that.
+        let grant = Frame::Grant { number, last: true, address: 4096, key: 0x1234_5678, length: room.len() as u64 };
+        wires[0].0.control(0, grant);
+        until(&mut wires, |wires| !wires[1].1.lost.is_empty());
+        assert!(wires[1].1.pulled.is_empty(), "what did not come is reported as here");
+        let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
+        assert!(sentence.starts_with("the way to rank 0 over the fabric is broken: "), "{sentence}");
+        turns(&mut wires, 20);
+        assert!(wires[1].1.lost == [PeerIndex(0)] && wires[1].1.pulled.is_empty() && !wires[1].0.busy());
+    });
+}
+
+#[test]
 fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
     over_each_provider(|provider, choice| {
         // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect to it again.

@@ -109,6 +109,8 @@ pub(super) struct Read {
     /// The piece of memory that the bytes go to first.
     pub(super) bounce: Option<u32>,
     pub(super) complete: bool,
+    /// It has brought nothing.
+    pub(super) failed: bool,
 }
 
 /// All regions that this process brings; a pull's number is its place.
