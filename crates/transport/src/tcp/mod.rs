@@ -176,8 +176,7 @@ impl Tcp {
     /// # Errors
     /// [`Error::Network`] when the system refuses a descriptor.
     pub fn new(listener: Listener, own: PeerIndex, key: Key, contacts: Vec<Contact>) -> Result<Tcp, Error> {
-        // Twice, because a connection may be opened from both sides for a moment.
-        socket::raise_limit(2 * contacts.len() as u64 + 64);
+        socket::raise_limit(contacts.len());
         let refused = |error: std::io::Error| Error::network("watch connections", &error);
         let poll = Poll::new().map_err(refused)?;
         poll.watch(&listener.socket, Whose::Listener, false).map_err(refused)?;

@@ -18,11 +18,9 @@ use std::time::{Duration, Instant};
 
 use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, Key, Nonce, PROOF_BYTES, VERDICT_BYTES};
 use super::poll::{Poll, Whose};
-use super::socket::{self, Moved};
+use super::socket::{self, Moved, STRANGERS};
 
-/// Strangers that may be connected at the same time.
-const STRANGERS: usize = 64;
-/// How long an address may take to answer.
+/// How long an address may take to answer, and how long the system may refuse connections that wait to be accepted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A message of fixed length on its way in.
@@ -168,6 +166,8 @@ pub(super) struct Proved {
 pub(super) struct Strangers {
     all: BTreeMap<u32, Stranger>,
     next: u32,
+    /// Since when the system refuses those that wait, and why.
+    refused: Option<(Instant, io::Error)>,
 }
 
 impl Strangers {
@@ -180,9 +180,18 @@ impl Strangers {
     /// Takes in whoever has connected; `processes` is how many there are in the job.
     pub(super) fn admit(&mut self, listener: &OwnedFd, poll: &Poll, processes: usize) -> Vec<u32> {
         let mut new = Vec::new();
-        while new.len() < STRANGERS
-            && let Some((socket, address)) = socket::accept(listener)
-        {
+        while new.len() < STRANGERS {
+            let (socket, address) = match socket::accept(listener) {
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => break,
+                // Those who say nothing make room for others.
+                Err(_) if self.send_silent_away() => continue,
+                Err(error) => {
+                    self.refused.get_or_insert_with(|| (Instant::now(), error));
+                    break;
+                }
+            };
+            self.refused = None;
             let number = self.next;
             self.next = self.next.wrapping_add(1);
             if poll.watch(&socket, Whose::Stranger(number), false).is_ok() {
@@ -194,25 +203,31 @@ impl Strangers {
         new
     }
 
-    /// Sends one away where there are too many: of those who have said nothing the oldest from the address with the most
-    /// of them, so that a flood from one host does not drive those of other hosts away.
+    /// Why connections of others have been refused by the system for too long, if they have.
+    pub(super) fn refusal(&self) -> Option<&io::Error> {
+        self.refused.as_ref().filter(|(since, _)| since.elapsed() > PATIENCE).map(|(_, error)| error)
+    }
+
+    /// Sends one away where there are too many, best one who has said nothing.
     fn limit(&mut self, processes: usize) {
-        let is_silent = |stranger: &Stranger| matches!(stranger.claim, Claim::Nothing(_));
+        let is_silent = |stranger: &&Stranger| matches!(stranger.claim, Claim::Nothing(_));
+        if self.all.values().filter(is_silent).count() > STRANGERS {
+            self.send_silent_away();
+        } else if self.all.len() > STRANGERS + 2 * processes {
+            self.all.pop_first();
+        }
+    }
+
+    /// Sends one of those away who have said nothing: the oldest from the address with the most of them, so that a flood from
+    /// one host does not drive those of other hosts away. False when there is none.
+    fn send_silent_away(&mut self) -> bool {
         // How many there are of each address, and the oldest.
         let mut silent: BTreeMap<Option<IpAddr>, (usize, u32)> = BTreeMap::new();
-        for (number, stranger) in self.all.iter().filter(|(_, stranger)| is_silent(stranger)) {
+        for (number, stranger) in self.all.iter().filter(|(_, other)| matches!(other.claim, Claim::Nothing(_))) {
             silent.entry(stranger.address).or_insert((0, *number)).0 += 1;
         }
-        let oldest = if silent.values().map(|(count, _)| count).sum::<usize>() > STRANGERS {
-            silent.into_values().max_by_key(|(count, _)| *count).map(|(_, oldest)| oldest)
-        } else if self.all.len() > STRANGERS + 2 * processes {
-            self.all.keys().next().copied()
-        } else {
-            None
-        };
-        if let Some(oldest) = oldest {
-            self.all.remove(&oldest);
-        }
+        let most = silent.into_values().max_by_key(|(count, _)| *count);
+        most.is_some_and(|(_, oldest)| self.all.remove(&oldest).is_some())
     }
 
     /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong is sent away.

@@ -6,6 +6,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::opening::{self, Attempt, Progressed, Proved};
 use super::poll::Whose;
+use super::socket;
 use super::{Connection, FEW, Link, Output, Tcp};
 use crate::Sink;
 
@@ -37,7 +38,8 @@ impl Tcp {
                 self.settles(place);
             }
             Err(error) => {
-                peer.refusals.push(format!("{address} ({error})"));
+                let reason = socket::refusal(&error, self.peers.len());
+                self.peers[place].refusals.push(format!("{address} ({reason})"));
                 self.try_again(place);
             }
         }
@@ -70,6 +72,7 @@ impl Tcp {
                     let new = self.strangers.admit(&self.listener, &self.poll, self.peers.len());
                     // What a stranger has to say is often here already.
                     new.into_iter().for_each(|number| self.hear(number));
+                    self.lose_refused();
                     moved = true;
                 }
                 Whose::Stranger(number) => {
@@ -85,6 +88,20 @@ impl Tcp {
             moved |= self.go_on(self.opening[index] as usize);
         }
         moved
+    }
+
+    /// Loses everybody who would have to connect, where the system has refused that for too long.
+    fn lose_refused(&mut self) {
+        let Some(error) = self.strangers.refusal() else { return };
+        let reason = socket::refusal(error, self.peers.len());
+        // It would wake whoever sleeps for ever.
+        self.poll.forget(&self.listener);
+        for place in 0..self.peers.len() {
+            if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
+                let rank = self.peers[place].contact.peer.0;
+                self.lose(place, &format!("rank {rank} cannot connect: {reason}"));
+            }
+        }
     }
 
     /// Goes on with opening a connection.

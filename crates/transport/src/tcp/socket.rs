@@ -10,6 +10,8 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, acceptfrom_with, bind, connect, listen, socket_with, sockopt,
 };
 
+/// Strangers that may be connected at the same time.
+pub(super) const STRANGERS: usize = 64;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 /// A silent connection is asked whether its other end still lives after so long, and so often until it counts as broken.
@@ -126,12 +128,23 @@ fn listener_on(address: IpAddr) -> io::Result<(OwnedFd, u16)> {
     Ok((socket, bound.port()))
 }
 
-/// The next connection that waits; `None` when none does, or the system has no room for it now.
-/// With it comes the address at its other end.
-pub(super) fn accept(listener: &OwnedFd) -> Option<(OwnedFd, Option<IpAddr>)> {
-    let (socket, address) = acceptfrom_with(listener, FLAGS).ok()?;
+/// A connection, and the address at its other end.
+pub(super) type Accepted = (OwnedFd, Option<IpAddr>);
+
+/// The next connection that waits; `None` when none does.
+///
+/// # Errors
+/// The system has no room for the one that waits: the limit of open files is reached, or memory is short.
+pub(super) fn accept(listener: &OwnedFd) -> io::Result<Option<Accepted>> {
+    let (socket, address) = match acceptfrom_with(listener, FLAGS) {
+        Ok(accepted) => accepted,
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => return Err(error.into()),
+        // None, or one that has gone again.
+        Err(_) => return Ok(None),
+    };
     prepare(&socket);
-    Some((socket, address.and_then(|address| SocketAddr::try_from(address).ok()).map(|address| address.ip())))
+    let address = address.and_then(|address| SocketAddr::try_from(address).ok()).map(|address| address.ip());
+    Ok(Some((socket, address)))
 }
 
 /// Begins to connect.
@@ -154,12 +167,31 @@ pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     }
 }
 
-/// Lets this process open `wanted` files more than it may now, where the system allows it.
-pub(super) fn raise_limit(wanted: u64) {
+/// Files that connections to so many peers take at most: twice as many, because a connection may be opened from both sides
+/// for a moment, and strangers.
+fn files_for(peers: usize) -> u64 {
+    2 * peers as u64 + STRANGERS as u64
+}
+
+/// Why the system refuses a socket for one of so many peers, for a person.
+pub(super) fn refusal(error: &io::Error, peers: usize) -> String {
+    use rustix::process::{Resource, getrlimit};
+    match (error.raw_os_error(), getrlimit(Resource::Nofile).current) {
+        (Some(libc::EMFILE), Some(limit)) => format!(
+            "this process may have {limit} files open (RLIMIT_NOFILE, ulimit -n) and has them; connections to {peers} \
+             rank(s) of other hosts can take {} beside those of the program",
+            files_for(peers)
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Lets this process open the files for connections to so many peers more than it may now, where the system allows it.
+pub(super) fn raise_limit(peers: usize) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current else { return };
-    let wanted = wanted.saturating_add(current);
+    let wanted = files_for(peers).saturating_add(current);
     let raised = limit.maximum.map_or(wanted, |most| wanted.min(most));
     if raised > current {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum });
