@@ -193,12 +193,12 @@ def measure(subject, network):
     return rows_of(result)
 
 
-def goes_astray(subject, network):
-    """Why Towpath does not go by the transport that it is named after; None when it does, and for others."""
+def goes_astray(subject, network, figure="latency:1"):
+    """Why Towpath does not go by the transport that it is named after, while it makes a figure; None when it does, and for others."""
     if "TOWPATH_NETWORK" not in subject.settings:
         return None
     frames, segments = traffic.sent()
-    measure(subject, Network(network.name, "", ["latency:1"], pinned=network.pinned, ranks=network.hosts, hosts=network.hosts))
+    measure(subject, Network(network.name, "", [figure], pinned=network.pinned, ranks=network.hosts, hosts=network.hosts))
     now = traffic.sent()
     return traffic.problem(subject.settings["TOWPATH_NETWORK"], (now[0] - frames, now[1] - segments))
 
