@@ -13,6 +13,8 @@ mod card;
 mod choice;
 mod endpoint;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod library;
 mod messages;
 mod pool;
