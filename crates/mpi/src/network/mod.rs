@@ -119,7 +119,7 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     routes::show(segment, &frames.routes(job));
     let streams = frames.streams(job);
     Ok(match frames.into_wire(job)? {
-        Some(clic) => Far::Clic { tcp, clic: Box::new(clic), streams },
+        Some(clic) => Far::Clic { clic: Box::new(clic.noting_in(tcp.losses())), tcp, streams },
         None => Far::Tcp(tcp),
     })
 }

@@ -138,6 +138,11 @@ impl Endpoint {
         self.settle(now, rank, outlet);
     }
 
+    /// The interface of a rail to this process refuses all frames: others are used, if there are any.
+    pub fn rail_fails(&mut self, now: Time, rank: u32, rail: u8) {
+        self.with(rank, |peer, _| peer.rail_fails(rail, now));
+    }
+
     /// This process leaves: says so to all peers that it has to do with. Nothing may be sent afterwards; when
     /// [`Endpoint::is_busy`] is false nobody needs it any more.
     pub fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {

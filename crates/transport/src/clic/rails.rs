@@ -160,6 +160,16 @@ impl Rails {
         falls
     }
 
+    /// The own interface of the rail takes no frames: it is down at once, unless it is the only one.
+    pub fn fails(&mut self, rail: u8, now: Time) {
+        let others = self.rails.len() > 1;
+        let failed = self.rails.get_mut(usize::from(rail)).filter(|rail| others && rail.up);
+        if let Some(rail) = failed {
+            (rail.up, rail.judged, rail.misses) = (false, now, PATIENCE);
+            (rail.probes, rail.probe_at) = (0, now);
+        }
+    }
+
     /// The rail has carried a frame there. A rail that is down needs more than that: an answer to a probe.
     pub fn works(&mut self, rail: u8, now: Time) {
         let rail = &mut self.rails[usize::from(rail)];
@@ -308,6 +318,18 @@ mod tests {
         assert_eq!((rails.probe(900), rails.next_probe()), (None, Some(800 + 10 * MILLISECOND)));
         rails.answered(0, 1_000, 1_000);
         assert_eq!((rails.best(), rails.next_probe()), (0, None));
+    }
+
+    #[test]
+    fn a_rail_whose_interface_refuses_frames_is_left_at_once() {
+        let mut rails = rails(&[0, 0]);
+        rails.sample(0, 1_000, 0);
+        rails.sample(1, 2_000, 0);
+        rails.fails(0, 10);
+        rails.fails(9, 10);
+        assert_eq!((rails.best(), rails.for_block(1, 10), rails.probe(10)), (1, 1, Some(0)));
+        rails.answered(0, 1_000, 20);
+        assert_eq!(rails.best(), 0);
     }
 
     #[test]

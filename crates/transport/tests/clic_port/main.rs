@@ -1,6 +1,7 @@
 //! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where those can be made.
 
 mod hosts;
+mod outage;
 mod shapes;
 mod strangers;
 mod traffic;

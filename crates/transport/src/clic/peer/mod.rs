@@ -368,6 +368,11 @@ impl Peer {
         self.quiet_since().zip(self.settings.silence).is_some_and(|(since, silence)| now >= since + silence)
     }
 
+    /// As [`Rails::fails`].
+    pub(super) fn rail_fails(&mut self, rail: u8, now: Time) {
+        self.rails.fails(rail, now);
+    }
+
     /// The peer is gone: everything ends.
     pub(super) fn end(&mut self, credits: &mut Credits, outlet: &mut impl Outlet) {
         self.epoch.end();

@@ -99,6 +99,8 @@ pub struct Output {
     datagrams: datagram::Outgoing,
     raw: Option<raw::Outgoing>,
     unsent: u64,
+    /// The last error of the interface itself, since it took a frame.
+    fault: Option<i32>,
 }
 
 /// What receives from an interface.
@@ -147,7 +149,7 @@ impl Port {
             interface: interface.clone(),
             endpoint,
             refusal,
-            output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0 },
+            output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0, fault: None },
             input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
     }
@@ -250,10 +252,13 @@ impl Output {
             }
         };
         match sent {
-            Sent::Taken => true,
+            Sent::Taken => {
+                self.fault = None;
+                true
+            }
             Sent::Full => false,
-            Sent::Error(_) => {
-                self.unsent += 1;
+            Sent::Error(error) => {
+                self.refused(error, 1);
                 true
             }
         }
@@ -277,16 +282,33 @@ impl Output {
                 }
             };
             match sent {
-                Sent::Taken => taken += count,
+                Sent::Taken => {
+                    self.fault = if count > 0 { None } else { self.fault };
+                    taken += count;
+                }
                 Sent::Full => break,
-                Sent::Error(_) => {
+                Sent::Error(error) => {
                     let lost = count.max(1);
-                    self.unsent += lost as u64;
+                    self.refused(error, lost as u64);
                     taken += lost;
                 }
             }
         }
         taken
+    }
+
+    #[cold]
+    fn refused(&mut self, error: i32, frames: u64) {
+        self.unsent += frames;
+        if system::is_of_interface(error) {
+            self.fault = Some(error);
+        }
+    }
+
+    /// The error with which the interface refuses frames since it took one last, if it does, and how many frames it has
+    /// refused in all.
+    pub fn fault(&self) -> (Option<i32>, u64) {
+        (self.fault, self.unsent)
     }
 }
 

@@ -162,6 +162,12 @@ impl Sent {
     }
 }
 
+/// Whether an error says that an interface takes nothing at all: it is down or gone, has no way there, or may not be used.
+pub(super) fn is_of_interface(error: i32) -> bool {
+    use libc::{EACCES, EADDRNOTAVAIL, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM};
+    [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM].contains(&error)
+}
+
 /// Sends a header and a body as one packet.
 ///
 /// # Safety

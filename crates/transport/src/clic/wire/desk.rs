@@ -78,6 +78,11 @@ impl Lines {
         Lines { outputs, ways, burst: Burst::default(), kept }
     }
 
+    /// The error with which an interface refuses frames, if it does, and how many it has refused.
+    pub(super) fn fault(&self, interface: usize) -> (Option<i32>, u64) {
+        self.outputs[interface].fault()
+    }
+
     /// True when a frame waits that the protocol believes to be out.
     pub(super) fn is_busy(&self) -> bool {
         self.kept.iter().any(|kept| !kept.is_empty())

@@ -18,6 +18,7 @@ mod bulk;
 mod card;
 mod desk;
 mod memory;
+mod outage;
 mod trial;
 
 pub use card::{Facing, HostCard, Ports};
@@ -41,6 +42,7 @@ use super::region::Key;
 use super::timer::MILLISECOND;
 use super::{Card, Endpoint, FRAGMENTS, SendError, Settings, Time};
 use crate::error::Error;
+use crate::tcp::Losses;
 use crate::{Header, NoResource, RegionKey, Sink};
 use bulk::Bulk;
 use desk::{Desk, End, HEAD_BYTES, Holdings, Lines, head};
@@ -103,6 +105,10 @@ pub struct Clic {
     timer: OwnedFd,
     asleep: bool,
     drowsy: bool,
+    /// By interface: its name, and what is known of its refusals.
+    names: Vec<String>,
+    outages: Vec<outage::Outage>,
+    losses: Losses,
 }
 
 /// Nobody hears of messages while something is sent.
@@ -156,6 +162,7 @@ impl Clic {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(refused)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
         let timer = timer.map_err(refused)?;
+        let names: Vec<String> = ports.iter().map(|port| port.interface().name.clone()).collect();
         let (outputs, inputs): (Vec<_>, Vec<_>) = ports.into_iter().map(Port::split).unzip();
         let descriptors = inputs.iter().flat_map(Input::descriptors).chain([timer.as_fd()]);
         for descriptor in descriptors {
@@ -176,6 +183,9 @@ impl Clic {
             timer,
             asleep: false,
             drowsy: identity.drowsy,
+            outages: vec![outage::Outage::default(); names.len()],
+            names,
+            losses: Losses::default(),
         })
     }
 
@@ -194,6 +204,12 @@ impl Clic {
     /// Bytes that were copied because of [`Clic::copying`].
     pub fn copied_before_sending(&self) -> u64 {
         self.lines.copied()
+    }
+
+    /// Reasons for losses are noted there.
+    pub fn noting_in(mut self, losses: Losses) -> Clic {
+        self.losses = losses;
+        self
     }
 
     /// The peers, in the order of their places.
@@ -327,6 +343,7 @@ impl Clic {
             let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
             self.endpoint.tick(now, &mut desk);
             self.lines.flush();
+            self.mind_outages(now);
         }
         if !self.holdings.unsettled.is_empty() {
             self.holdings.settle();
