@@ -17,8 +17,8 @@ fn a_ring_comes_round_many_times() {
         let mut inbox = Inbox::default();
         let (mut sent, mut wanted) = (0, Vec::new());
         while sent < 20_000 {
-            // Up to a full ring, of which few are longer than a slot.
-            for _ in 0..random.below(512) + 1 {
+            // Up to a full ring.
+            for _ in 0..random.below(256) + 1 {
                 let longest = if random.below(20) == 0 { usize::from(way.payload()) } else { 1500 };
                 let body = body(sent, random.below(longest as u64 + 1) as usize);
                 let header = frame(receiver.endpoint(), Kind::Eager, sent, body.len());

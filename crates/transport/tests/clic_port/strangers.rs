@@ -155,7 +155,7 @@ fn a_flood_costs_bounded_memory_and_ends() {
         let (mut sender, mut port) = (hosts.port(0), hosts.port(1));
         let stranger = Stranger::new(hosts, 2, &port);
         let endpoint = port.endpoint();
-        // Small, longer than a slot, and bulk.
+        // Small, as long as a slot, and bulk.
         let sorts = [(Kind::Eager, 10), (Kind::Eager, 8000), (Kind::Data, 8000)];
         for (kind, length) in sorts {
             let frame = whole(endpoint, kind, 0, length);
@@ -163,7 +163,7 @@ fn a_flood_costs_bounded_memory_and_ends() {
         }
         let mut came = 0;
         while port.receive(64, &mut |_| came += 1) {}
-        assert!((500..=512).contains(&came), "{came} of 10000 frames were kept");
+        assert!((250..=256).contains(&came), "{came} of 10000 frames were kept");
         let mut block = Block::careless();
         while port.receive_bulk(1, &mut block) {}
         assert!(block.strange > 0 && block.strange * 8000 < 8 << 20, "{} frames were kept", block.strange);

@@ -1,8 +1,7 @@
 //! A ring of slots that the kernel fills with packets (TPACKET_V2): received without a call of the system.
 //!
 //! A slot begins with its state. The kernel writes the packet, then the state; this side reads the state, then the packet, and gives
-//! the slot back by writing the state. A packet that does not fit lies in the socket's queue as a whole (the state says so), so that
-//! slots can be small whatever the MTU is.
+//! the slot back by writing the state. A slot holds the longest packet of the interface; one of a neighbour with a longer MTU is cut off.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -13,23 +12,27 @@ use towpath_base::sync::{AtomicU32, Ordering};
 use super::system::{set, set_number};
 use super::{Counters, filter};
 
-/// Bytes of a slot: a packet of 1500 bytes behind 80 bytes of the kernel's.
-const SLOT: usize = 2048;
-/// Slots of a ring.
-pub(super) const SLOTS: usize = 512;
-/// The kernel allocates slots in blocks.
-const BLOCK: usize = 64 << 10;
-/// Bytes of packets in the queue for those that do not fit.
-const QUEUE: i32 = 1 << 20;
+/// What the kernel writes in front of a packet, rounded up.
+const FRONT: usize = 96;
+/// A slot is a multiple of this, so that four of them are whole pages: the kernel allocates slots in blocks of pages.
+const UNIT: usize = 1024;
+/// Slots of a block.
+const PER_BLOCK: usize = 4;
+/// Slots of a ring for packets of 1500 bytes,
+const SLOTS: usize = 512;
+/// and of one for longer packets, that takes 2.3 MiB at 9000 bytes.
+const LONG_SLOTS: usize = 256;
 
 /// The ring and its socket.
 #[derive(Debug)]
 pub(super) struct Ring {
     socket: Arc<OwnedFd>,
     slots: *mut u8,
+    /// Bytes of a slot, and how many there are.
+    slot: usize,
+    count: usize,
     next: usize,
-    /// For packets that do not fit into a slot.
-    long: Box<[u8]>,
+    longest: usize,
 }
 
 // SAFETY: the mapping is an address range of the process; the ring is used by whoever has it exclusively.
@@ -39,13 +42,13 @@ impl Ring {
     /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long at most.
     pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
-        set_number(&socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, 1)?;
-        super::system::widen(&socket, QUEUE);
+        let slot = (longest + FRONT).next_multiple_of(UNIT);
+        let count = if slot > 2 * UNIT { LONG_SLOTS } else { SLOTS };
         let request = libc::tpacket_req {
-            tp_block_size: BLOCK as u32,
-            tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
-            tp_frame_size: SLOT as u32,
-            tp_frame_nr: SLOTS as u32,
+            tp_block_size: (slot * PER_BLOCK) as u32,
+            tp_block_nr: (count / PER_BLOCK) as u32,
+            tp_frame_size: slot as u32,
+            tp_frame_nr: count as u32,
         };
         // SAFETY: the option takes such a value.
         unsafe { set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)? };
@@ -53,12 +56,12 @@ impl Ring {
         let slots = unsafe {
             use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
             let rights = ProtFlags::READ | ProtFlags::WRITE;
-            let slots = mmap(std::ptr::null_mut(), SLOT * SLOTS, rights, MapFlags::SHARED, &socket, 0)?;
+            let slots = mmap(std::ptr::null_mut(), slot * count, rights, MapFlags::SHARED, &socket, 0)?;
             // A child has no use for it. Where that is refused it only has an address range more.
-            let _ = madvise(slots, SLOT * SLOTS, Advice::LinuxDontFork);
+            let _ = madvise(slots, slot * count, Advice::LinuxDontFork);
             slots.cast()
         };
-        Ok(Ring { socket: Arc::new(socket), slots, next: 0, long: vec![0; longest].into_boxed_slice() })
+        Ok(Ring { socket: Arc::new(socket), slots, slot, count, next: 0, longest })
     }
 
     pub(super) fn socket(&self) -> &Arc<OwnedFd> {
@@ -70,52 +73,34 @@ impl Ring {
     pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
         for count in 0..most {
             // SAFETY: the slot is inside the mapping.
-            let slot = unsafe { self.slots.add(self.next * SLOT) };
+            let slot = unsafe { self.slots.add(self.next * self.slot) };
             // SAFETY: a slot begins with its state, aligned, which the kernel and this process access as a whole.
             let state = unsafe { &*slot.cast::<AtomicU32>() };
             let seen = state.load(Ordering::Acquire);
             if seen & libc::TP_STATUS_USER == 0 {
                 return count > 0;
             }
-            if seen & libc::TP_STATUS_COPY != 0 {
-                self.receive_long(counters, take);
-            } else {
-                // SAFETY: the slot is this side's until its state is written, and `packet_in` stays inside.
-                match unsafe { packet_in(slot) } {
-                    Some(packet) => take(packet),
-                    None => counters.truncated += 1,
-                }
+            // SAFETY: the slot is this side's until its state is written, and `packet_in` stays inside.
+            match unsafe { packet_in(slot, self.slot) }.filter(|packet| packet.len() <= self.longest) {
+                Some(packet) => take(packet),
+                None => counters.truncated += 1,
             }
             state.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-            self.next = (self.next + 1) % SLOTS;
+            self.next = if self.next + 1 == self.count { 0 } else { self.next + 1 };
         }
         true
     }
-
-    #[cold]
-    fn receive_long(&mut self, counters: &mut Counters, take: &mut impl FnMut(&[u8])) {
-        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        // SAFETY: the buffer is writable for its length.
-        let got = unsafe { libc::recv(self.socket.as_raw_fd(), self.long.as_mut_ptr().cast(), self.long.len(), flags) };
-        match usize::try_from(got) {
-            Ok(length) => match self.long.get(..length) {
-                Some(packet) => take(packet),
-                None => counters.truncated += 1,
-            },
-            Err(_) => counters.errors += 1,
-        }
-    }
 }
 
-/// The packet in a slot; `None` if it is cut off.
+/// The packet in a slot of `bytes` bytes; `None` if it is cut off.
 ///
 /// # Safety
 /// The slot must belong to this side.
-unsafe fn packet_in<'a>(slot: *const u8) -> Option<&'a [u8]> {
+unsafe fn packet_in<'a>(slot: *const u8, bytes: usize) -> Option<&'a [u8]> {
     // SAFETY: a slot begins with such a header.
     let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
     let (from, length) = (usize::from(header.tp_net), header.tp_snaplen as usize);
-    if length < header.tp_len as usize || from + length > SLOT {
+    if length < header.tp_len as usize || from + length > bytes {
         return None;
     }
     // SAFETY: the range lies in the slot, and the kernel has written it.
@@ -125,7 +110,7 @@ unsafe fn packet_in<'a>(slot: *const u8) -> Option<&'a [u8]> {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping came from `mmap` with this length, and nothing of it is lent.
-        let _ = unsafe { rustix::mm::munmap(self.slots.cast(), SLOT * SLOTS) };
+        let _ = unsafe { rustix::mm::munmap(self.slots.cast(), self.slot * self.count) };
     }
 }
 
