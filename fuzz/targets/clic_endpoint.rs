@@ -66,13 +66,13 @@ fuzz_target!(|input: &[u8]| {
     let mut endpoint = Endpoint::new(own, Settings::default());
     let links = vec![Link { payload: 1468, speed: 0 }; 2];
     endpoint.add(&Card { rank: 1, endpoint: 8, incarnation: Some(1), links });
-    endpoint.add_member(Group { number: 3, session: 4, root: 1, chunk: 16 });
+    endpoint.add_member(Group { number: 3, session: 4, root: 1, chunk: 16 }, false);
     let mut ends = Ends { region_lives: true, message_lives: true };
     let ends = &mut ends;
     endpoint.publish(1, 50, REGION);
     let _ = endpoint.send(0, 1, 60, 100, ends);
     endpoint.pull(0, 1, Key { slot: 0, generation: 0, length: 100_000 }, 70, 100_000, ends);
-    endpoint.expect(0, 3, 80, 9_000, ends);
+    endpoint.expect(0, (1, 3), 80, 9_000, ends);
     let session = endpoint.peer(1).and_then(|peer| peer.session()).expect("both lives are known");
     let (mut now, mut rest) = (0, input);
     while let [time, length, more @ ..] = rest {

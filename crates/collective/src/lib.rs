@@ -23,6 +23,7 @@ mod builder;
 pub mod gather;
 mod halving;
 pub mod inter;
+pub mod multicast;
 pub mod neighborhood;
 mod operation;
 pub mod plan;

@@ -55,6 +55,7 @@ pub enum Algorithm {
     Doubling,
     Halving,
     Linear,
+    Multicast,
     Pairwise,
     Rabenseifner,
     RecursiveDoubling,
@@ -69,12 +70,18 @@ pub struct Size {
     bytes: i64,
     commutative: bool,
     board: Option<Crowd>,
+    group: bool,
 }
 
 impl Size {
     /// So many ranks and bytes.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, commutative: true, board: None }
+        Size { ranks, bytes, commutative: true, board: None, group: false }
+    }
+
+    /// The call can go by multicast.
+    pub fn in_group(self) -> Size {
+        Size { group: true, ..self }
     }
 
     /// The call can go over a board.
@@ -101,6 +108,8 @@ pub struct Row {
     pub commutative: bool,
     /// Hard condition: there is a board, and ranks share cores or not.
     pub board: Option<Crowd>,
+    /// Hard condition: frames to a group reach the hosts, of which there are at least four.
+    pub group: bool,
     /// Chosen up to this many ranks.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -111,11 +120,15 @@ const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
 
 const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> Row {
-    Row { collective, algorithm, power_of_two: false, commutative: false, board: None, ranks, bytes }
+    Row { collective, algorithm, power_of_two: false, commutative: false, board: None, group: false, ranks, bytes }
 }
 
 const fn board(collective: Collective, crowd: Crowd, ranks: usize, bytes: i64) -> Row {
     Row { board: Some(crowd), ..row(collective, Algorithm::Board, ranks, bytes) }
+}
+
+const fn multicast(collective: Collective, ranks: usize, bytes: i64) -> Row {
+    Row { group: true, ..row(collective, Algorithm::Multicast, ranks, bytes) }
 }
 
 const fn power_of_two(row: Row) -> Row {
@@ -130,9 +143,12 @@ const fn commutative(row: Row) -> Row {
 pub const TABLE: &[Row] = &[
     board(Collective::Barrier, Crowd::Fitting, ALL, ANY),
     board(Collective::Barrier, Crowd::Crowded, ALL, ANY),
+    // By number of ranks 0: only where it is forced.
+    multicast(Collective::Barrier, 0, ANY),
     row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
     board(Collective::Bcast, Crowd::Fitting, ALL, 32 << 10),
     board(Collective::Bcast, Crowd::Crowded, ALL, 4 << 20),
+    multicast(Collective::Bcast, ALL, 64 << 10),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
@@ -167,6 +183,7 @@ pub const TABLE: &[Row] = &[
     row(Collective::Reduce, Algorithm::Rabenseifner, ALL, ANY),
     board(Collective::Allreduce, Crowd::Fitting, ALL, 128 << 10),
     board(Collective::Allreduce, Crowd::Crowded, ALL, 2 << 20),
+    multicast(Collective::Allreduce, 0, ANY),
     row(Collective::Allreduce, Algorithm::RecursiveDoubling, ALL, 16 << 10),
     row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, 4 << 20),
     power_of_two(row(Collective::Allreduce, Algorithm::Rabenseifner, ALL, ANY)),
@@ -217,6 +234,7 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("doubling", Algorithm::Doubling),
     ("halving", Algorithm::Halving),
     ("linear", Algorithm::Linear),
+    ("multicast", Algorithm::Multicast),
     ("pairwise", Algorithm::Pairwise),
     ("rabenseifner", Algorithm::Rabenseifner),
     ("recursive_doubling", Algorithm::RecursiveDoubling),
@@ -278,6 +296,7 @@ fn allowed(row: &Row, size: Size) -> bool {
     (!row.power_of_two || size.ranks.is_power_of_two())
         && (!row.commutative || size.commutative)
         && (row.board.is_none() || row.board == size.board)
+        && (!row.group || size.group)
 }
 
 fn has(collective: Collective, algorithm: Algorithm) -> bool {
@@ -336,7 +355,9 @@ mod tests {
     fn wrong_names_are_sentences() {
         assert!(Selection::parse("bcasts:ring").unwrap_err().contains("known are barrier, bcast"));
         assert!(
-            Selection::parse("bcast:ring").unwrap_err().contains("known are binomial, board, chain, scatter_allgather")
+            Selection::parse("bcast:ring")
+                .unwrap_err()
+                .contains("known are binomial, board, chain, multicast, scatter_allgather")
         );
         assert!(Selection::parse("").unwrap().forced.is_empty());
     }

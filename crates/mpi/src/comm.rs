@@ -18,6 +18,7 @@ use crate::errors::Errhandler;
 use crate::face::Handle;
 use crate::group::Group;
 use crate::info::Pairs;
+use crate::multicast;
 use crate::topologies::declaration::Claim;
 use crate::topology::Topology;
 
@@ -79,6 +80,8 @@ pub struct Comm {
     sequences: [AtomicU32; 3],
     /// The board of its blocking collectives.
     pub(crate) board: Mutex<Place>,
+    /// The group by which its blocking collectives reach all hosts at once.
+    pub(crate) cast: Mutex<multicast::Place>,
 }
 
 impl Comm {
@@ -101,6 +104,7 @@ impl Comm {
             settings: Mutex::new(settings),
             sequences: Default::default(),
             board: Mutex::default(),
+            cast: Mutex::default(),
         }
     }
 

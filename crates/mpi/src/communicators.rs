@@ -18,6 +18,7 @@ use crate::hardware;
 use crate::info::{self, Pairs};
 use crate::intercomm;
 use crate::internal;
+use crate::multicast;
 use crate::proposals::Proposals;
 use crate::request_table::{Extra, Work};
 use crate::strings::text;
@@ -283,6 +284,7 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
     if let Some(buffer) = object.settings().buffer.take() {
         world::lane()?.with(|state| buffer.leave(state))?;
     }
+    multicast::forget(&object)?;
     drop(object);
     forget_ended(world::lane()?);
     Ok(())

@@ -32,6 +32,7 @@ mod internal;
 mod lane;
 mod mapping;
 mod messages;
+mod multicast;
 mod network;
 pub mod operations;
 mod persistent;

@@ -174,6 +174,11 @@ impl Wires {
         self.clic.as_deref()
     }
 
+    /// The same, to send to groups.
+    pub fn clic_mut(&mut self) -> Option<&mut Clic> {
+        self.clic.as_deref_mut()
+    }
+
     /// The wire to other hosts, where there is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         self.tcp.as_deref()

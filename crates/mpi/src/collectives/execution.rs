@@ -12,6 +12,7 @@ use crate::comm::{Comm, Form};
 use crate::error::Result;
 use crate::face::Handle;
 use crate::internal::{plan_failed, run};
+use crate::multicast;
 use crate::persistent::{Start, create};
 use crate::request_table;
 use crate::world;
@@ -107,7 +108,7 @@ impl Prepared<'_> {
         Ok((plan, self.ground.comm.next_sequence(form)))
     }
 
-    /// Runs it to its end: over the board of the communicator where that is quicker, else by messages.
+    /// Runs it to its end: over the board of the communicator or by multicast where that is quicker, else by messages.
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
@@ -115,6 +116,12 @@ impl Prepared<'_> {
         if let Work::Operation(operation) = &self.work
             // SAFETY: promised by the caller.
             && let Some(outcome) = unsafe { boards::try_execute(self.ground.comm, operation, self.ground.selection) }
+        {
+            return outcome;
+        }
+        if let Work::Operation(operation) = &self.work
+            // SAFETY: promised by the caller.
+            && let Some(outcome) = unsafe { multicast::try_execute(self.ground.comm, operation, self.ground.selection) }
         {
             return outcome;
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::credit::Credits;
 use super::frame::{HEADER_BYTES, Header, Kind, Pair};
-use super::multicast::{Group, Member, Root};
+use super::multicast::{Group, Member, Root, WINDOW};
 use super::outlet::{Body, Outlet};
 use super::peer::{Card, Concern, Own, Peer, SendError};
 use super::refusal::{Refusal, Refusals};
@@ -19,6 +19,9 @@ use super::{Settings, Time};
 
 /// The endpoint number in frames for all members of a group.
 pub const EVERYBODY: u16 = 0xffff;
+
+/// Groups of which early messages are noted.
+const EARLY: usize = 64;
 
 /// When a full interface is tried again.
 const RETRY: Time = 20 * MICROSECOND;
@@ -39,7 +42,11 @@ pub struct Endpoint {
     timers: BTreeSet<(Time, u32)>,
     credits: Credits,
     roots: BTreeMap<u32, Root>,
-    members: BTreeMap<u32, Member>,
+    /// By root and number.
+    members: BTreeMap<(u32, u32), Member>,
+    /// Messages of groups that this process is not a member of yet: bit i is message i.
+    early: BTreeMap<(u32, u32), u32>,
+    multicast_frames: u64,
     group_retry: Option<Time>,
     refusals: Refusals,
 }
@@ -55,9 +62,16 @@ impl Endpoint {
             credits: Credits::default(),
             roots: BTreeMap::new(),
             members: BTreeMap::new(),
+            early: BTreeMap::new(),
+            multicast_frames: 0,
             group_retry: None,
             refusals: Refusals::default(),
         }
+    }
+
+    /// The number of this process.
+    pub fn rank(&self) -> u32 {
+        self.own.rank
     }
 
     /// Gets to know a peer. Frames of others are refused.
@@ -89,9 +103,8 @@ impl Endpoint {
 
     /// True while something is under way.
     pub fn is_busy(&self) -> bool {
-        let groups =
-            self.roots.values().any(|root| !root.is_idle()) || self.members.values().any(|member| !member.is_idle());
-        groups || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
+        // What members wait for is counted with the roots that owe it.
+        self.roots.values().any(|root| !root.is_idle()) || self.peers.iter().flatten().any(|entry| entry.peer.is_busy())
     }
 
     /// As [`Peer::send`].
@@ -281,9 +294,37 @@ impl Endpoint {
         self.roots.insert(group.number, Root::new(group, &receivers));
     }
 
-    /// Makes a group of which this process is a member. `number` is unique among all groups of the process.
-    pub fn add_member(&mut self, group: Group) {
-        self.members.insert(group.number, Member::new(group));
+    /// Makes a group of which this process is a member. Groups of several roots may have the same number. A member that `stands
+    /// ready` expects messages that may never come: nobody waits for it, and it is no reason to stay.
+    pub fn add_member(&mut self, group: Group, stands_ready: bool) {
+        let missed = self.early.remove(&(group.root, group.number)).unwrap_or(0);
+        self.members.insert((group.root, group.number), Member::new(group, stands_ready, missed));
+    }
+
+    /// This process is a member of the groups of this number no longer.
+    pub fn remove_members(&mut self, group: u32) {
+        self.members.retain(|(_, number), _| *number != group);
+        self.early.retain(|(_, number), _| *number != group);
+    }
+
+    /// True when a group of which this process is the root has nothing under way, or is not known.
+    pub fn is_group_idle(&self, group: u32) -> bool {
+        self.roots.get(&group).is_none_or(Root::is_idle)
+    }
+
+    /// True when [`Endpoint::broadcast`] may start another message in this group.
+    pub fn has_room(&self, group: u32) -> bool {
+        self.roots.get(&group).is_some_and(Root::has_room)
+    }
+
+    /// The root gives up a group; what is under way in it is forgotten.
+    pub fn remove_root(&mut self, group: u32) {
+        self.roots.remove(&group);
+    }
+
+    /// Parts of broadcasts that came by multicast, and not in repair to this process alone.
+    pub fn multicast_frames(&self) -> u64 {
+        self.multicast_frames
     }
 
     /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group; [`Outlet::broadcast_sent`] reports it.
@@ -300,14 +341,22 @@ impl Endpoint {
         true
     }
 
-    /// Expects the next message of a group, of at most `capacity` bytes. False when the group has its window full.
-    pub fn expect(&mut self, now: Time, group: u32, token: u64, capacity: u32, outlet: &mut impl Outlet) -> bool {
+    /// Expects the next message of a group (root and number), of at most `capacity` bytes. False when the group has its window full.
+    pub fn expect(
+        &mut self,
+        now: Time,
+        group: (u32, u32),
+        token: u64,
+        capacity: u32,
+        outlet: &mut impl Outlet,
+    ) -> bool {
         let Some(member) = self.members.get_mut(&group) else { return false };
-        let root = member.group().root;
         if member.expect(now, token, capacity).is_none() {
             return false;
         }
-        self.with(root, |peer, _| peer.owe(1));
+        if !member.stands_ready() {
+            self.with(group.0, |peer, _| peer.owe(1));
+        }
         self.groups(now, outlet);
         true
     }
@@ -320,25 +369,36 @@ impl Endpoint {
         outlet: &mut impl Outlet,
     ) -> Result<(), Refusal> {
         let [group, index] = header.words;
-        let member = self.members.get_mut(&group).ok_or(Refusal::Unknown)?;
-        let root = member.group().root;
-        if header.source != root {
-            return Err(Refusal::Source);
-        }
+        let root = header.source;
+        let Some(member) = self.members.get_mut(&(root, group)) else {
+            self.note_early(header);
+            return Err(Refusal::Unknown);
+        };
         if header.session != member.group().session {
             return Err(Refusal::Stale);
         }
         let (number, total) = (header.sequence, header.acknowledged);
-        let placed = member.place(number, total, index, body.len())?;
+        self.multicast_frames += u64::from(header.endpoint == EVERYBODY);
+        let (placed, owes) = (member.place(number, total, index, body.len())?, !member.stands_ready());
         outlet.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
         if let Some(finished) = member.placed(number, total, index, now) {
             outlet.broadcast_done(group, finished.token, finished.length);
             self.with(root, |peer, _| {
-                peer.owe(-1);
+                peer.owe(if owes { -1 } else { 0 });
                 peer.complete(now, group, finished.number, outlet);
             });
         }
         Ok(())
+    }
+
+    /// A broadcast of a group that this process may become a member of: what it missed is asked for then. Bounded: what does
+    /// not fit is sent again by the root after a while.
+    fn note_early(&mut self, header: &Header) {
+        let place = (header.source, header.words[0]);
+        let known = self.peer(header.source).is_some_and(|peer| !peer.is_lost());
+        if known && header.sequence < WINDOW as u32 && (self.early.len() < EARLY || self.early.contains_key(&place)) {
+            *self.early.entry(place).or_default() |= 1 << header.sequence;
+        }
     }
 
     /// Sends what the groups have to send now.
@@ -383,12 +443,11 @@ impl Endpoint {
                 root.sent(&part, now);
             }
         }
-        for (number, member) in &mut self.members {
+        for ((root, number), member) in &mut self.members {
             while let Some(missing) = member.missing(now) {
-                let root = member.group().root;
                 let words = [*number, missing.message];
                 let pair = Pair(missing.first, missing.bitmap);
-                if let Some(Some(entry)) = self.peers.get_mut(root as usize) {
+                if let Some(Some(entry)) = self.peers.get_mut(*root as usize) {
                     // Without a session, or with a full interface, this attempt counts all the same.
                     entry.peer.ask_repair(now, words, pair, outlet);
                 }
@@ -406,6 +465,7 @@ impl Endpoint {
         for (number, root) in &mut self.roots {
             root.forget(rank, &mut |buffer| outlet.broadcast_sent(*number, buffer));
         }
-        self.members.retain(|_, member| member.group().root != rank);
+        self.members.retain(|(root, _), _| *root != rank);
+        self.early.retain(|(root, _), _| *root != rank);
     }
 }

@@ -307,7 +307,7 @@ impl World {
             let group = Group { number: root, session: 99, root, chunk };
             let others: Vec<u32> = (0..self.shape.ranks as u32).filter(|rank| *rank != root).collect();
             self.endpoints[root as usize].add_root(group, &others);
-            others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group));
+            others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group, false));
         }
     }
 
@@ -415,7 +415,9 @@ impl World {
         let length = self.model.broadcasts[&(root as u32, number)].len();
         self.sides[me].expected_broadcasts.insert(token, vec![0; length + 10]);
         let capacity = length as u32 + 10;
-        if self.call(me, |endpoint, now, driver| endpoint.expect(now, root as u32, token, capacity, driver)) {
+        if self
+            .call(me, |endpoint, now, driver| endpoint.expect(now, (root as u32, root as u32), token, capacity, driver))
+        {
             self.started[1][place] += 1;
         } else {
             self.sides[me].expected_broadcasts.remove(&token);

@@ -20,6 +20,8 @@ struct Message {
     length: Option<(u32, u32)>,
     here: Parts,
     repair_at: Option<Time>,
+    /// What was asked for before may be on its way until then.
+    answered_by: Time,
     tries: u32,
 }
 
@@ -65,12 +67,20 @@ pub struct Member {
     messages: VecDeque<Message>,
     /// Parts of the next messages have been dropped, because nobody expected them.
     dropped: [bool; WINDOW],
+    stands_ready: bool,
 }
 
 impl Member {
-    /// Of this group.
-    pub fn new(group: Group) -> Member {
-        Member { group, next: 0, messages: VecDeque::new(), dropped: [false; WINDOW] }
+    /// Of this group. Of the messages in the bitmap `missed` parts have come already. One that `stands ready` expects messages
+    /// that may never come.
+    pub fn new(group: Group, stands_ready: bool, missed: u32) -> Member {
+        let dropped = std::array::from_fn(|message| missed >> message & 1 != 0);
+        Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready }
+    }
+
+    /// Whether it expects messages that may never come.
+    pub fn stands_ready(&self) -> bool {
+        self.stands_ready
     }
 
     /// The group.
@@ -93,7 +103,16 @@ impl Member {
         self.dropped.rotate_left(1);
         self.dropped[WINDOW - 1] = false;
         let here = Parts::default();
-        self.messages.push_back(Message { number, token, capacity, length: None, here, repair_at, tries: 0 });
+        self.messages.push_back(Message {
+            number,
+            token,
+            capacity,
+            length: None,
+            here,
+            repair_at,
+            answered_by: 0,
+            tries: 0,
+        });
         self.next = self.next.wrapping_add(1);
         Some(number)
     }
@@ -130,7 +149,6 @@ impl Member {
         let message = self.find(number)?;
         message.length = Some((total, parts));
         message.here.insert(index);
-        message.tries = 0;
         let count = message.here.count();
         if count == parts {
             let token = message.token;
@@ -139,7 +157,9 @@ impl Member {
         }
         // Parts come in order: whatever is missing before this one, or after the last, is lost.
         let gap = count <= index || index == parts - 1;
-        message.repair_at = if gap { sooner(message.repair_at, Some(now + SLACK)) } else { message.repair_at };
+        if gap {
+            message.repair_at = sooner(message.repair_at, Some(message.answered_by.max(now + SLACK)));
+        }
         None
     }
 
@@ -159,7 +179,8 @@ impl Member {
     /// The request that [`Member::missing`] gave has gone out.
     pub fn asked(&mut self, missing: &Missing, now: Time) {
         if let Some(message) = self.find(missing.message) {
-            message.repair_at = Some(now + pause(message.tries));
+            message.answered_by = now + pause(message.tries);
+            message.repair_at = Some(message.answered_by);
             message.tries += 1;
         }
     }
@@ -194,7 +215,7 @@ mod tests {
 
     #[test]
     fn gaps_are_asked_for_and_every_part_counts_once() {
-        let mut member = Member::new(GROUP);
+        let mut member = Member::new(GROUP, false, 0);
         assert_eq!(member.expect(0, 50, 2000), Some(0));
         assert_eq!(member.deadline(), None);
         for index in [0, 1, 4, 9] {
@@ -216,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_nobody_expected_is_repaired_when_somebody_does() {
-        let mut member = Member::new(GROUP);
+        let mut member = Member::new(GROUP, false, 0);
         assert_eq!(member.place(0, 950, 3, 100), Err(Refusal::Unknown));
         assert_eq!(member.place(1, 950, 3, 100), Err(Refusal::Unknown));
         assert_eq!(member.place(2, 950, 3, 100), Err(Refusal::Again), "from nowhere");
@@ -231,7 +252,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_and_what_does_not_fit_is_cut() {
-        let mut member = Member::new(GROUP);
+        let mut member = Member::new(GROUP, false, 0);
         member.expect(0, 50, 150).unwrap();
         for (total, index, bytes, why) in [
             (950, 10, 100, Refusal::Range),

@@ -96,6 +96,9 @@ pub struct Port {
 /// What sends over an interface.
 #[derive(Debug)]
 pub struct Output {
+    /// The interface's number, and its longest packet.
+    index: u32,
+    mtu: u16,
     datagrams: datagram::Outgoing,
     raw: Option<raw::Outgoing>,
     unsent: u64,
@@ -149,7 +152,7 @@ impl Port {
             interface: interface.clone(),
             endpoint,
             refusal,
-            output: Output { datagrams: to_sockets, raw: to_raw, unsent: 0, fault: None },
+            output: Output { index, mtu: interface.mtu, datagrams: to_sockets, raw: to_raw, unsent: 0, fault: None },
             input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
     }

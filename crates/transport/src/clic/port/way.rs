@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::craft::{End, Template};
 use super::system::Name;
-use super::{Address, ETHERTYPE, GroupAddress, Port};
+use super::{Address, ETHERTYPE, GroupAddress, Output, Port};
 use crate::clic::frame::HEADER_BYTES;
 
 const IPV4_HEADERS: u16 = 20 + 8;
@@ -97,20 +97,12 @@ impl Port {
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
             _ => IPV6_HEADERS,
         };
-        Way { small, bulk, payload: self.payload(self.interface.mtu.min(to.mtu), headers) }
+        Way { small, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers) }
     }
 
-    /// The way to all members of a group: raw if that is wanted and this end can, else by UDP. No bulk goes there.
+    /// As [`Output::group_way`].
     pub fn group_way(&self, to: &GroupAddress, raw: bool) -> Way {
-        let (small, headers) = match raw && self.output.raw.is_some() {
-            true => (Route::Raw(self.packet(to.hardware)), 0),
-            false => (Route::Udp(Name::internet((to.internet, to.port).into())), IPV4_HEADERS),
-        };
-        Way { small, bulk: small, payload: self.payload(self.interface.mtu, headers) }
-    }
-
-    fn payload(&self, mtu: u16, headers: u16) -> u16 {
-        mtu.saturating_sub(headers + HEADER_BYTES as u16)
+        self.output.group_way(to, raw)
     }
 
     fn packet(&self, hardware: [u8; 6]) -> Name {
@@ -130,4 +122,19 @@ impl Port {
         let from = End { hardware: self.interface.hardware?, address: from, port };
         Some(Template::new(from, End { hardware: to.hardware?, address, port: to.bulk_port }))
     }
+}
+
+impl Output {
+    /// The way to all members of a group: raw if that is wanted and this end can, else by UDP. No bulk goes there.
+    pub fn group_way(&self, to: &GroupAddress, raw: bool) -> Way {
+        let (small, headers) = match raw && self.raw.is_some() {
+            true => (Route::Raw(Name::packet(self.index, to.hardware, ETHERTYPE)), 0),
+            false => (Route::Udp(Name::internet((to.internet, to.port).into())), IPV4_HEADERS),
+        };
+        Way { small, bulk: small, payload: payload(self.mtu, headers) }
+    }
+}
+
+fn payload(mtu: u16, headers: u16) -> u16 {
+    mtu.saturating_sub(headers + HEADER_BYTES as u16)
 }

@@ -3,6 +3,7 @@
 
 use towpath_base::ids::PeerIndex;
 
+use super::groups::Groups;
 use super::memory::{At, Destination, Messages, Origin, Table};
 use crate::clic::frame::HEADER_BYTES;
 use crate::clic::outlet::{Body, Outlet, Part};
@@ -97,9 +98,31 @@ impl Lines {
         let Some((interface, way)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
             return true;
         };
-        let interface = usize::from(*interface);
+        let (interface, way) = (usize::from(*interface), *way);
+        // SAFETY: handed through.
+        unsafe { self.send_by(interface, &way, header, body, length) }
+    }
+
+    /// Sends one frame over an interface.
+    ///
+    /// # Safety
+    /// As [`Lines::send`].
+    #[inline]
+    pub(super) unsafe fn send_by(
+        &mut self,
+        interface: usize,
+        way: &Way,
+        header: &[u8; HEADER_BYTES],
+        body: *const u8,
+        length: usize,
+    ) -> bool {
         // SAFETY: handed through.
         self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
+    }
+
+    /// The sending side of an interface.
+    pub(super) fn output(&self, interface: usize) -> &Output {
+        &self.outputs[interface]
     }
 
     /// From now on bulk from user memory is copied before it goes out.
@@ -202,6 +225,7 @@ pub(super) struct Holdings {
     pub(super) ends: Vec<End>,
     /// Targets that have everything and wait for a device.
     pub(super) unsettled: Vec<u64>,
+    pub(super) groups: Groups,
 }
 
 impl Holdings {
@@ -280,8 +304,12 @@ impl<S: Sink> Outlet for Desk<'_, S> {
         unsafe { self.lines.send(to, rail, header, pointer, length) }
     }
 
-    fn broadcast(&mut self, _group: u32, _header: &[u8; HEADER_BYTES], _body: Body<'_>) -> bool {
-        true
+    fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
+        let Body::Message { buffer, offset, length } = body else { return true };
+        let Some((interface, way)) = self.holdings.groups.way(group) else { return true };
+        let pointer = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
+        // SAFETY: a part of a message that waits for its members.
+        unsafe { self.lines.send_by(interface, way, header, pointer, usize::from(length)) }
     }
 
     #[inline]
@@ -328,11 +356,17 @@ impl<S: Sink> Outlet for Desk<'_, S> {
         }
     }
 
-    fn broadcast_part(&mut self, _group: u32, _token: u64, _offset: u32, _bytes: &[u8]) {}
+    fn broadcast_part(&mut self, _group: u32, token: u64, offset: u32, bytes: &[u8]) {
+        self.holdings.groups.part(token, offset as usize, bytes);
+    }
 
-    fn broadcast_done(&mut self, _group: u32, _token: u64, _length: u32) {}
+    fn broadcast_done(&mut self, _group: u32, token: u64, length: u32) {
+        self.holdings.groups.done(token, length as usize);
+    }
 
-    fn broadcast_sent(&mut self, _group: u32, _buffer: u64) {}
+    fn broadcast_sent(&mut self, _group: u32, buffer: u64) {
+        self.holdings.messages.end(buffer);
+    }
 
     fn lost(&mut self, peer: u32) {
         self.lines.flush();

@@ -4,6 +4,7 @@
 //!  Clic       the wire: what the engine calls
 //!   desk      what the protocol asks for and reports: frames out, messages in
 //!   memory    messages that wait to be acknowledged, regions, targets
+//!  groups    broadcasts: what is sent to all members of a group, and what came
 //!  card       on which interfaces a host is reached
 //!  trial      which ways between hosts work
 //! ```
@@ -17,11 +18,13 @@
 mod bulk;
 mod card;
 mod desk;
+mod groups;
 mod memory;
 mod outage;
 mod trial;
 
 pub use card::{Facing, HostCard, Ports};
+pub use groups::{Broadcasts, Reach};
 pub use trial::{Opposite, RAW, UDP, Verdicts, try_ways};
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -139,6 +142,8 @@ impl Clic {
         // A process that computes answers nobody, and sends nothing that was held back.
         let settings = Settings { silence: None, gathers: false, drowsy: identity.drowsy, ..Settings::default() };
         let mut endpoint = Endpoint::new(own, settings);
+        let mut holdings = Holdings::default();
+        holdings.groups.set_job(&identity.key);
         let (mut ways, mut limits, mut rails) = (Vec::new(), Vec::new(), Vec::new());
         for contact in contacts {
             let (rank, slot) = (contact.peer.0, contact.peer.slot());
@@ -147,6 +152,7 @@ impl Clic {
                 limits.resize(slot + 1, 0);
                 rails.resize(slot + 1, [NO_RAIL; MOST_RAILS]);
             }
+            holdings.groups.know(contact, &ports);
             let (mut links, mut to_peer): (Vec<Link>, Vec<(u8, Way)>) = (Vec::new(), Vec::new());
             for (port, address, raw) in contact.rails.iter().take(MOST_RAILS) {
                 let way = ports[*port].way(address, *raw);
@@ -172,7 +178,7 @@ impl Clic {
             endpoint,
             inputs,
             lines: Lines::new(outputs, ways),
-            holdings: Holdings::default(),
+            holdings,
             ranks: contacts.iter().map(|contact| contact.peer.0).collect(),
             limits,
             rails,

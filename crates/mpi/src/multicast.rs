@@ -1,0 +1,277 @@
+//! The group by which the blocking collectives of a communicator reach all its hosts at once: made when the first of them can use
+//! one, left when the communicator is freed.
+//!
+//! The first rank of each host on a communicator is the one that receives, and passes on inside its host. Any rank may send. All
+//! members take these steps in the same calls, because all come to the same answers: they tell each other how frames reach the
+//! others, join the group, and try it with a few empty messages. Where not everybody hears one of them, there is no group.
+
+use std::sync::Arc;
+
+use towpath_base::ids::{PeerIndex, Plane};
+use towpath_base::sync::{AtomicU32, Ordering};
+use towpath_collective::multicast::{self as cast, Cast};
+use towpath_collective::{Buffer, Call, Failure, Operation, Selection};
+use towpath_engine::messages::Team;
+use towpath_transport::clic::Clic;
+use towpath_transport::clic::multicast::FEWEST_RECEIVERS;
+use towpath_transport::clic::wire::Reach;
+
+use crate::comm::{Comm, Form};
+use crate::error::Result;
+use crate::internal::{gather_everywhere, plan_failed, run};
+use crate::lane::{Lane, State};
+use crate::runs::failed;
+use crate::world;
+
+/// What a communicator knows of its group.
+#[derive(Debug, Default)]
+pub(crate) enum Place {
+    /// No call has asked for it.
+    #[default]
+    Unknown,
+    /// There is none: too few hosts, or frames to a group do not reach them.
+    Missing,
+    /// Made.
+    Made(Box<Group>),
+}
+
+/// A group that this process has joined.
+#[derive(Debug)]
+pub(crate) struct Group {
+    number: u32,
+    chunk: u16,
+    /// The ranks of each host.
+    hosts: Vec<Vec<usize>>,
+    /// Which of them is mine.
+    own: usize,
+    /// This process has sent already.
+    sends: bool,
+}
+
+/// Groups that this process has given numbers to; a number is its own and one of these, each of 16 bits.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+/// Empty messages by which a new group is tried: some may get lost on any network.
+const TRIALS: usize = 3;
+
+/// Executes a call by multicast; `None` when it must be done otherwise.
+///
+/// # Safety
+/// The memory that the operation names must be as the standard asks.
+pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
+    let size = comm.group.peers.len();
+    if size <= FEWEST_RECEIVERS || !cast::is_wanted(operation, selection, size) {
+        return None;
+    }
+    let mut place = comm.cast.lock().unwrap();
+    if let Place::Unknown = *place {
+        match establish(comm) {
+            Ok(made) => *place = made,
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    let Place::Made(group) = &mut *place else { return None };
+    // SAFETY: promised by the caller.
+    Some(unsafe { execute(comm, group, operation, selection) })
+}
+
+/// # Safety
+/// As [`try_execute`].
+unsafe fn execute(comm: &Comm, group: &mut Group, operation: &Operation, selection: &Selection) -> Result<()> {
+    let team = comm.team(Plane::Collective);
+    let mut bytes = match operation {
+        Operation::Barrier => vec![0; team.size()],
+        _ => Vec::new(),
+    };
+    let parts = cast::parts(operation, &Call { team: &team, selection }, &mut bytes).map_err(plan_failed)?;
+    if let Some(before) = parts.before {
+        // SAFETY: promised by the caller; `bytes` lives until the end.
+        unsafe { run(before, comm.next_sequence(Form::Blocking)) }?;
+    }
+    // SAFETY: as above.
+    unsafe { group.broadcast(comm, parts.root, &parts.data, selection) }
+}
+
+impl Group {
+    /// # Safety
+    /// The memory of the data must live and be left alone during the call.
+    unsafe fn broadcast(&mut self, comm: &Comm, root: usize, data: &Buffer, selection: &Selection) -> Result<()> {
+        let sequence = comm.next_sequence(Form::Blocking);
+        // SAFETY: promised by the caller.
+        let outcome = unsafe { self.between_hosts(comm, root, data) }?;
+        let mates = &self.hosts[self.own];
+        let is_near = mates.contains(&root);
+        if mates.len() > 1 && outcome != Err(Failure::Lost) {
+            let place = |rank: usize| mates.iter().position(|mate| *mate == rank).unwrap_or(0);
+            let peers: Arc<[PeerIndex]> = mates.iter().map(|mate| comm.group.peers[*mate]).collect();
+            let team = Team { rank: place(comm.rank), peers, ..comm.team(Plane::Collective) };
+            let source = if is_near { root } else { mates[0] };
+            let plan = cast::pass_on(&Call { team: &team, selection }, place(source), data).map_err(plan_failed)?;
+            // SAFETY: promised by the caller.
+            unsafe { run(plan, sequence) }?;
+        }
+        outcome.map_err(failed)
+    }
+
+    /// From the root to the first ranks of the other hosts.
+    ///
+    /// # Safety
+    /// As [`Group::broadcast`].
+    unsafe fn between_hosts(
+        &mut self,
+        comm: &Comm,
+        root: usize,
+        data: &Buffer,
+    ) -> Result<std::result::Result<(), Failure>> {
+        let mates = &self.hosts[self.own];
+        let receives = comm.rank == mates[0] && !mates.contains(&root);
+        let lane = world::lane()?;
+        let mut link = Link { lane, number: self.number, chunk: self.chunk, root: comm.group.peers[root] };
+        Ok(if comm.rank == root {
+            if !self.sends {
+                let receivers: Vec<PeerIndex> = self.others().map(|ranks| comm.group.peers[ranks[0]]).collect();
+                lane.with(|state| wire(state).send_to_group(self.number, self.chunk, &receivers));
+                self.sends = true;
+            }
+            // SAFETY: promised by the caller.
+            unsafe { cast::send(data, &mut link) }
+        } else if receives {
+            lane.with(|state| wire(state).listen_to(link.root, self.number, self.chunk));
+            lane.nudge();
+            // SAFETY: promised by the caller.
+            unsafe { cast::receive(data, &mut link) }
+        } else {
+            Ok(())
+        })
+    }
+
+    /// The ranks of the other hosts.
+    fn others(&self) -> impl Iterator<Item = &Vec<usize>> {
+        self.hosts.iter().enumerate().filter(|(host, _)| *host != self.own).map(|(_, ranks)| ranks)
+    }
+}
+
+/// The wire by which groups are reached.
+///
+/// # Panics
+/// Where there is none: then there is no group.
+fn wire(state: &mut State) -> &mut Clic {
+    state.engine.wire_mut().clic_mut().expect("a group is reached by frames")
+}
+
+/// Messages of one root, waited for in the lane's loop.
+struct Link {
+    lane: &'static Lane,
+    number: u32,
+    chunk: u16,
+    root: PeerIndex,
+}
+
+impl Cast for Link {
+    fn longest(&self) -> usize {
+        Clic::longest_broadcast(self.chunk)
+    }
+
+    fn send(&mut self, length: usize, fill: &mut dyn FnMut(*mut u8)) -> std::result::Result<(), Failure> {
+        let number = self.number;
+        self.lane.wait_for(|state| wire(state).broadcast(number, length, &mut *fill).then_some(()));
+        self.lane.nudge();
+        Ok(())
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> std::result::Result<(), Failure> {
+        let (root, number, chunk) = (self.root, self.number, self.chunk);
+        self.lane.wait_for(|state| {
+            let wire = wire(state);
+            match wire.take_broadcast(root, number, chunk, &mut *take) {
+                Some(()) => Some(Ok(())),
+                None => (!wire.hears(root)).then_some(Err(Failure::Lost)),
+            }
+        })
+    }
+}
+
+/// What all members must know of each other: everything in one word.
+fn said(reach: Option<Reach>, number: u32) -> u64 {
+    let Some(Reach { raw, chunk, .. }) = reach else { return 0 };
+    1 | u64::from(raw) << 1 | u64::from(chunk) << 16 | u64::from(number) << 32
+}
+
+/// True when all members say so.
+fn all_say(comm: &Comm, mine: bool) -> Result<bool> {
+    let team = comm.team(Plane::Collective);
+    let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[u64::from(mine)])?;
+    Ok(all.iter().all(|said| *said != 0))
+}
+
+#[cold]
+fn establish(comm: &Comm) -> Result<Place> {
+    let world = world::world()?;
+    let (peers, host_of) = (&comm.group.peers, &world.job.node_of_rank);
+    let mut hosts: Vec<(u32, Vec<usize>)> = Vec::new();
+    for (rank, peer) in peers.iter().enumerate() {
+        let host = host_of[peer.slot()];
+        match hosts.iter_mut().find(|(known, _)| *known == host) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => hosts.push((host, vec![rank])),
+        }
+    }
+    if hosts.len() <= FEWEST_RECEIVERS {
+        return Ok(Place::Missing);
+    }
+    let hosts: Vec<Vec<usize>> = hosts.into_iter().map(|(_, ranks)| ranks).collect();
+    let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
+    let Some((reach, number)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
+    let mut group = Group { number, chunk: reach.chunk, hosts, own, sends: false };
+    let before = world.lane.with(|state| wire(state).broadcasts().received);
+    let receives = comm.rank == group.hosts[own][0];
+    let joined = world.lane.with(|state| wire(state).join(number, reach));
+    let works = all_say(comm, joined)? && {
+        // Only those that receive hear anything.
+        let nothing =
+            Buffer { pointer: std::ptr::null_mut(), count: 0, element: towpath_collective::Element::dense(1) };
+        for _ in 0..TRIALS {
+            if comm.rank == 0 || receives {
+                // SAFETY: no bytes are moved.
+                unsafe { group.between_hosts(comm, 0, &nothing) }?.map_err(failed)?;
+            }
+        }
+        let heard = world.lane.with(|state| wire(state).broadcasts().received) > before;
+        all_say(comm, heard || !receives || own == 0)?
+    };
+    if works {
+        return Ok(Place::Made(Box::new(group)));
+    }
+    world.lane.with(|state| wire(state).leave_group(number));
+    Ok(Place::Missing)
+}
+
+/// Agrees on how frames to the group go, and on its number; `None` when there can be none.
+fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, u32)>> {
+    let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);
+    let others = others.map(|rank| comm.group.peers[*rank]);
+    let reach = lane.with(|state| state.engine.wire().clic()?.reach(others));
+    let own_number = comm.group.peers[comm.rank].0;
+    let (mut number, mut possible) = (0, true);
+    if comm.rank == 0 {
+        let count = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        possible = count <= u32::from(u16::MAX) && own_number <= u32::from(u16::MAX);
+        number = own_number << 16 | count & 0xffff;
+    }
+    let team = comm.team(Plane::Collective);
+    let mine = said(reach.filter(|_| possible), number);
+    let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[mine])?;
+    let alike = all.iter().all(|said| said & 3 == mine & 3);
+    let chunk = all.iter().map(|said| (said >> 16) as u16).min();
+    Ok(reach
+        .zip(chunk)
+        .filter(|_| alike && mine != 0)
+        .map(|(reach, chunk)| (Reach { chunk, ..reach }, (all[0] >> 32) as u32)))
+}
+
+/// The communicator is freed: its group is left. What is under way in it still reaches everybody.
+pub(crate) fn forget(comm: &Comm) -> Result<()> {
+    if let Place::Made(group) = std::mem::take(&mut *comm.cast.lock().unwrap()) {
+        world::lane()?.with(|state| wire(state).leave_group(group.number));
+    }
+    Ok(())
+}
