@@ -44,7 +44,7 @@ pub use operation::Operation;
 pub use plan::{Plan, PlanError};
 pub use reducer::Reducer;
 pub use run::{Failure, Progress, Run};
-pub use select::Selection;
+pub use select::{Pays, Selection};
 
 use towpath_engine::messages::Team;
 

@@ -11,7 +11,7 @@ use crate::gather::{self, Gather};
 use crate::operation::Operation;
 use crate::plan::{Plan, PlanError};
 use crate::run::Failure;
-use crate::select::{Algorithm, Collective, Selection, Size};
+use crate::select::{Algorithm, Collective, Pays, Selection, Size};
 use crate::{Call, broadcast, reduce};
 
 /// Messages from one process to the first processes of all other hosts.
@@ -30,8 +30,9 @@ pub trait Cast {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
 }
 
-/// Whether a call should go by multicast where the communicator's hosts are so reached. All ranks come to the same answer.
-pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize) -> bool {
+/// Whether a call should go by multicast where the communicator's hosts are so reached, and it pays for these lengths. All ranks come to
+/// the same answer.
+pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays: Pays) -> bool {
     let (collective, of) = match operation {
         Operation::Barrier => (Collective::Barrier, Size::of(size, 0)),
         Operation::Bcast { data, .. } => (Collective::Bcast, Size::of(size, data.bytes())),
@@ -41,7 +42,7 @@ pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize) -> b
         }
         _ => return false,
     };
-    selection.choose(collective, of.in_group()) == Algorithm::Multicast
+    selection.choose(collective, of.in_group(pays)) == Algorithm::Multicast
 }
 
 /// A call as its parts: messages that bring what all gave to a root, then the root's broadcast.

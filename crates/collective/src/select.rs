@@ -70,18 +70,26 @@ pub struct Size {
     bytes: i64,
     commutative: bool,
     board: Option<Crowd>,
-    group: bool,
+    group: Option<Pays>,
 }
+
+/// For which lengths multicast pays, in bytes: more than the first, up to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pays(pub i64, pub i64);
 
 impl Size {
     /// So many ranks and bytes.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, commutative: true, board: None, group: false }
+        Size { ranks, bytes, commutative: true, board: None, group: None }
     }
 
-    /// The call can go by multicast.
-    pub fn in_group(self) -> Size {
-        Size { group: true, ..self }
+    /// The call can go by multicast, which pays for these lengths.
+    pub fn in_group(self, pays: Pays) -> Size {
+        Size { group: Some(pays), ..self }
+    }
+
+    fn pays(self) -> bool {
+        self.group.is_some_and(|Pays(more, most)| more < self.bytes && self.bytes <= most)
     }
 
     /// The call can go over a board.
@@ -286,7 +294,7 @@ impl Selection {
             }
         }
         rows()
-            .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes)
+            .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes && (!row.group || size.pays()))
             .expect("the last row of each collective fits everything")
             .algorithm
     }
@@ -296,7 +304,7 @@ fn allowed(row: &Row, size: Size) -> bool {
     (!row.power_of_two || size.ranks.is_power_of_two())
         && (!row.commutative || size.commutative)
         && (row.board.is_none() || row.board == size.board)
-        && (!row.group || size.group)
+        && (!row.group || size.group.is_some())
 }
 
 fn has(collective: Collective, algorithm: Algorithm) -> bool {
@@ -349,6 +357,19 @@ mod tests {
         assert_eq!(selection.choose(Collective::Allreduce, Size::of(3, 1)), Algorithm::Ring);
         let ordered = Size::of(3, 1).commutative(false);
         assert_eq!(selection.choose(Collective::Allreduce, ordered), Algorithm::RecursiveDoubling);
+    }
+
+    #[test]
+    fn multicast_is_chosen_where_it_pays_and_forced_where_it_can_be() {
+        let (selection, forced) = (Selection::default(), Selection::forcing(Collective::Bcast, Algorithm::Multicast));
+        let group = |bytes| Size::of(8, bytes).in_group(Pays(7_340, 40_000));
+        for (bytes, pays) in [(0, false), (7_340, false), (7_341, true), (40_000, true), (40_001, false)] {
+            assert_eq!(selection.choose(Collective::Bcast, group(bytes)) == Algorithm::Multicast, pays, "{bytes}");
+            assert_eq!(forced.choose(Collective::Bcast, group(bytes)), Algorithm::Multicast);
+            assert_ne!(forced.choose(Collective::Bcast, Size::of(8, bytes)), Algorithm::Multicast);
+        }
+        assert_eq!(selection.choose(Collective::Barrier, group(10_000)), Algorithm::Dissemination);
+        assert_ne!(selection.choose(Collective::Allreduce, group(10_000)), Algorithm::Multicast);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use towpath_base::ids::{PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, Ordering};
 use towpath_collective::multicast::{self as cast, Cast};
-use towpath_collective::{Buffer, Call, Failure, Operation, Selection};
+use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_engine::messages::Team;
 use towpath_transport::clic::Clic;
 use towpath_transport::clic::multicast::FEWEST_RECEIVERS;
@@ -24,15 +24,20 @@ use crate::runs::failed;
 use crate::world;
 
 /// What a communicator knows of its group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) enum Place {
-    /// No call has asked for it.
-    #[default]
-    Unknown,
+    /// So many calls could have used one, if there is one.
+    Unknown(u32),
     /// There is none: too few hosts, or frames to a group do not reach them.
     Missing,
     /// Made.
     Made(Box<Group>),
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::Unknown(0)
+    }
 }
 
 /// A group that this process has joined.
@@ -40,6 +45,7 @@ pub(crate) enum Place {
 pub(crate) struct Group {
     number: u32,
     chunk: u16,
+    pays: Pays,
     /// The ranks of each host.
     hosts: Vec<Vec<usize>>,
     /// Which of them is mine.
@@ -50,6 +56,16 @@ pub(crate) struct Group {
 
 /// Groups that this process has given numbers to; a number is its own and one of these, each of 16 bits.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
+/// As many calls go by messages before a group is made, which takes as long as several of them.
+const CALLS: u32 = 8;
+/// Before anything is known about frames: one is no longer than this, and a broadcast by connections is quicker beyond.
+const MAY_PAY: Pays = Pays(4 << 10, 64 << 10);
+/// Only where it is forced.
+const NEVER: Pays = Pays(0, 0);
+/// What fits into so many frames goes by messages: those need no answer, so that many are under way at a time.
+const COPIED_FRAMES: i64 = 5;
+/// With more frames, connections are quicker where they carry large messages, because the system makes frames of 64 KiB at once.
+const STREAM_FRAMES: i64 = 12;
 /// Empty messages by which a new group is tried: some may get lost on any network.
 const TRIALS: usize = 3;
 
@@ -59,17 +75,25 @@ const TRIALS: usize = 3;
 /// The memory that the operation names must be as the standard asks.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
-    if size <= FEWEST_RECEIVERS || !cast::is_wanted(operation, selection, size) {
+    if size <= FEWEST_RECEIVERS || !world::lane().is_ok_and(|lane| lane.hold().engine.wire().clic().is_some()) {
         return None;
     }
+    let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);
     let mut place = comm.cast.lock().unwrap();
-    if let Place::Unknown = *place {
+    if let Place::Unknown(calls) = &mut *place {
+        *calls += u32::from(is_wanted(MAY_PAY));
+        if *calls <= CALLS && !is_wanted(NEVER) {
+            return None;
+        }
         match establish(comm) {
             Ok(made) => *place = made,
             Err(error) => return Some(Err(error)),
         }
     }
     let Place::Made(group) = &mut *place else { return None };
+    if !is_wanted(group.pays) {
+        return None;
+    }
     // SAFETY: promised by the caller.
     Some(unsafe { execute(comm, group, operation, selection) })
 }
@@ -191,9 +215,16 @@ impl Cast for Link {
 }
 
 /// What all members must know of each other: everything in one word.
-fn said(reach: Option<Reach>, number: u32) -> u64 {
+fn said(reach: Option<Reach>, streams: bool, number: u32) -> u64 {
     let Some(Reach { raw, chunk, .. }) = reach else { return 0 };
-    1 | u64::from(raw) << 1 | u64::from(chunk) << 16 | u64::from(number) << 32
+    1 | u64::from(raw) << 1 | u64::from(streams) << 2 | u64::from(chunk) << 16 | u64::from(number) << 32
+}
+
+/// For which lengths a group pays whose frames carry so much, by what all have said.
+fn pays(chunk: u16, said: &[u64]) -> Pays {
+    let streams = said.iter().any(|said| said >> 2 & 1 != 0);
+    let most = if streams { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
+    Pays(MAY_PAY.0.max(COPIED_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
 }
 
 /// True when all members say so.
@@ -220,8 +251,8 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let hosts: Vec<Vec<usize>> = hosts.into_iter().map(|(_, ranks)| ranks).collect();
     let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
-    let Some((reach, number)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
-    let mut group = Group { number, chunk: reach.chunk, hosts, own, sends: false };
+    let Some((reach, pays, number)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
+    let mut group = Group { number, chunk: reach.chunk, pays, hosts, own, sends: false };
     let before = world.lane.with(|state| wire(state).broadcasts().received);
     let receives = comm.rank == group.hosts[own][0];
     let joined = world.lane.with(|state| wire(state).join(number, reach));
@@ -245,11 +276,12 @@ fn establish(comm: &Comm) -> Result<Place> {
     Ok(Place::Missing)
 }
 
-/// Agrees on how frames to the group go, and on its number; `None` when there can be none.
-fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, u32)>> {
+/// Agrees on how frames to the group go, for which lengths it pays, and on its number; `None` when there can be none.
+fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, Pays, u32)>> {
     let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);
-    let others = others.map(|rank| comm.group.peers[*rank]);
-    let reach = lane.with(|state| state.engine.wire().clic()?.reach(others));
+    let others: Vec<PeerIndex> = others.map(|rank| comm.group.peers[*rank]).collect();
+    let reach = lane.with(|state| state.engine.wire().clic()?.reach(others.iter().copied()));
+    let streams = lane.with(|state| others.iter().any(|peer| state.engine.wire().streams(*peer)));
     let own_number = comm.group.peers[comm.rank].0;
     let (mut number, mut possible) = (0, true);
     if comm.rank == 0 {
@@ -258,14 +290,14 @@ fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<O
         number = own_number << 16 | count & 0xffff;
     }
     let team = comm.team(Plane::Collective);
-    let mine = said(reach.filter(|_| possible), number);
+    let mine = said(reach.filter(|_| possible), streams, number);
     let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[mine])?;
     let alike = all.iter().all(|said| said & 3 == mine & 3);
     let chunk = all.iter().map(|said| (said >> 16) as u16).min();
     Ok(reach
         .zip(chunk)
         .filter(|_| alike && mine != 0)
-        .map(|(reach, chunk)| (Reach { chunk, ..reach }, (all[0] >> 32) as u32)))
+        .map(|(reach, chunk)| (Reach { chunk, ..reach }, pays(chunk, &all), (all[0] >> 32) as u32)))
 }
 
 /// The communicator is freed: its group is left. What is under way in it still reaches everybody.
@@ -274,4 +306,21 @@ pub(crate) fn forget(comm: &Comm) -> Result<()> {
         world::lane()?.with(|state| wire(state).leave_group(group.number));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_pays_for_what_is_not_copied_and_not_cut_by_the_system() {
+        let of = |chunk, streams: [bool; 3]| {
+            let reach = Reach { interface: 0, raw: true, chunk };
+            pays(chunk, &streams.map(|streams| said(Some(reach), streams, 7)))
+        };
+        assert_eq!(of(1468, [false; 3]), Pays(7_340, 65_536));
+        assert_eq!(of(1468, [false, false, true]), Pays(7_340, 17_616));
+        assert_eq!(of(8968, [true; 3]), Pays(44_840, 65_536));
+        assert_eq!(of(500, [false; 3]), Pays(4_096, 65_536));
+    }
 }

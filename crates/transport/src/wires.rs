@@ -179,6 +179,11 @@ impl Wires {
         self.clic.as_deref_mut()
     }
 
+    /// Whether large messages to a peer that frames reach go by a connection.
+    pub fn streams(&self, peer: PeerIndex) -> bool {
+        matches!(self.route(peer), Route::Clic { stream: Some(_), .. })
+    }
+
     /// The wire to other hosts, where there is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         self.tcp.as_deref()

@@ -3,7 +3,7 @@
  * lengths and on several communicators, ranks that come late, messages between two ranks in between, data with gaps, barriers that
  * nobody leaves early, the same sum everywhere, and communicators that are freed while the last broadcast is under way.
  * Arguments: "short": ranks expect less than the root sends (an error there, and the next call is right again). "once": on hosts of
- * one rank each, what a root broadcasts leaves it about once and not once for each of several ranks.
+ * one rank each, what a root broadcasts is sent about once by all hosts together, and not once for each of the others.
  */
 #include "../check.h"
 
@@ -166,7 +166,7 @@ static double bytes_sent(void)
 
 static void once(MPI_Comm comm)
 {
-    enum { CALLS = 100, BYTES = 30000 };
+    enum { CALLS = 100, BYTES = 60000 };
     MPI_Comm host;
     int rank, size, mates, most;
     CALL(MPI_Comm_rank(comm, &rank));
@@ -177,15 +177,18 @@ static void once(MPI_Comm comm)
     CALL(MPI_Allreduce(&mates, &most, 1, MPI_INT, MPI_MAX, comm));
     if (most > 1 || size < 4)
         return;
-    one(comm, 0, 1, BYTES);
+    /* The first calls of a communicator go by messages. */
+    for (int call = 0; call < 10; call++)
+        one(comm, 0, call, BYTES);
     CALL(MPI_Barrier(comm));
-    double before = bytes_sent();
+    double before = bytes_sent(), sent, all;
     for (int call = 0; call < CALLS; call++)
         CALL(MPI_Bcast(buffer, BYTES, MPI_BYTE, 0, comm));
     CALL(MPI_Barrier(comm));
-    double share = (bytes_sent() - before) / ((double)CALLS * BYTES);
-    if (rank == 0)
-        CHECK(share > 0.9 && share < 1.6, "what is broadcast leaves the root %.2f times", share);
+    sent = (bytes_sent() - before) / ((double)CALLS * BYTES);
+    CALL(MPI_Allreduce(&sent, &all, 1, MPI_DOUBLE, MPI_SUM, comm));
+    /* By messages each of the other hosts is sent all of it. */
+    CHECK(all > 0.9 && all < 0.7 * (size - 1), "what is broadcast was sent %.2f times by all hosts together", all);
 }
 
 int main(int argc, char **argv)

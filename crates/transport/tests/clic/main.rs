@@ -34,7 +34,7 @@ fn wild() -> Temper {
 fn shape(ranks: usize, rails: usize, temper: Temper, seed: u64) -> Shape {
     let payloads = [1468, 8968, 1468][..rails].to_vec();
     let (pace, longest) = (20 * MICROSECOND, 200_000);
-    Shape { ranks, payloads, temper, seed, dying: false, known: true, sleepy: false, longest, pace }
+    Shape { ranks, payloads, temper, seed, dying: false, known: true, sleepy: false, ready: false, longest, pace }
 }
 
 fn run(shape: Shape, steps: u64) -> Done {
@@ -63,6 +63,7 @@ fn random_shape(seed: u64) -> Shape {
     shape.dying = rails > 1 && random.chance(500);
     shape.known = random.chance(500);
     shape.sleepy = random.chance(500);
+    shape.ready = random.chance(500);
     shape.pace = [2, 20, 200][random.below(3) as usize] * MICROSECOND;
     shape
 }
@@ -210,6 +211,35 @@ fn leaving_takes_no_time_on_a_calm_wire_and_ends_on_any() {
         let lost = (0..16).map(|pair| world.losses(pair / 4, pair % 4)).sum::<usize>();
         assert_eq!(lost, 0, "nobody who leaves is lost");
     }
+}
+
+#[test]
+fn leaving_takes_no_time_where_there_were_only_broadcasts() {
+    for (root, ready) in [(0, false), (3, true)] {
+        let mut world = World::new(Shape { ready, ..shape(4, 1, calm(), 14) });
+        (0..5).for_each(|_| {
+            world.broadcast(root);
+            world.finish();
+        });
+        assert_eq!(world.done().broadcasts, 15);
+        assert!(world.leave() < MILLISECOND);
+    }
+}
+
+#[test]
+fn what_is_still_on_its_way_is_not_asked_for() {
+    // One frame of a hundred is lost, while up to 40 wait behind it to be sent.
+    let temper = Temper { lose: 10, byte: [128; 3], queue: 20 * MILLISECOND, ..calm() };
+    let mut world = World::new(Shape { ready: true, ..shape(4, 1, temper, 15) });
+    let (before, mut bytes) = (world.wire.bytes[0], 0);
+    while bytes < 30_000_000 {
+        bytes += world.broadcast(0);
+        world.finish();
+    }
+    // The simulated switch makes three frames of one.
+    let sent = (world.wire.bytes[0] - before) as f64 / (3 * bytes) as f64;
+    println!("each byte was sent {sent:.3} times");
+    assert!(sent < 1.1, "each byte was sent {sent} times");
 }
 
 #[test]

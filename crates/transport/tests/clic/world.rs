@@ -18,6 +18,8 @@ use crate::wire::{Random, Temper, Wire};
 
 pub(crate) const KEY: JobKey = JobKey([0x1234_5678, 0x9abc_def0]);
 
+const LONGEST_BROADCAST: u64 = 60_000;
+
 /// How a world is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -31,6 +33,8 @@ pub(crate) struct Shape {
     pub(crate) known: bool,
     /// Some sleep now and then.
     pub(crate) sleepy: bool,
+    /// Members of groups stand ready for broadcasts before there are any.
+    pub(crate) ready: bool,
     /// Longest region.
     pub(crate) longest: u64,
     /// Time between two actions, on average.
@@ -307,7 +311,7 @@ impl World {
             let group = Group { number: root, session: 99, root, chunk };
             let others: Vec<u32> = (0..self.shape.ranks as u32).filter(|rank| *rank != root).collect();
             self.endpoints[root as usize].add_root(group, &others);
-            others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group, false));
+            others.iter().for_each(|other| self.endpoints[*other as usize].add_member(group, self.shape.ready));
         }
     }
 
@@ -388,11 +392,12 @@ impl World {
         true
     }
 
-    fn broadcast(&mut self, root: usize) {
+    /// Begins a broadcast, unless too many are under way; says how long it is.
+    pub(crate) fn broadcast(&mut self, root: usize) -> u64 {
         let (number, group) = (self.started[0][root], root as u32);
         let length = match self.random.below(4) {
             0 => self.random.below(2),
-            1 => self.random.below(60_000),
+            1 => self.random.below(LONGEST_BROADCAST),
             _ => self.random.below(5_000),
         };
         self.model.broadcasts.insert((group, number), content(number + 77, length as usize));
@@ -402,19 +407,20 @@ impl World {
         } else {
             self.model.awaited.remove(&(group, number));
         }
+        length
     }
 
-    /// A member expects the next broadcast of a root that has started it, or will.
+    /// A member expects the next broadcast of a root that has started it, or will if members stand ready.
     fn expect(&mut self, me: usize, root: usize) {
         let place = root * self.shape.ranks + me;
         let number = self.started[1][place];
-        if number >= self.started[0][root] {
+        if number >= self.started[0][root] && !self.shape.ready {
             return;
         }
         let token = (root as u64) << 32 | number;
-        let length = self.model.broadcasts[&(root as u32, number)].len();
-        self.sides[me].expected_broadcasts.insert(token, vec![0; length + 10]);
-        let capacity = length as u32 + 10;
+        let known = self.model.broadcasts.get(&(root as u32, number)).filter(|_| !self.shape.ready);
+        let capacity = known.map_or(LONGEST_BROADCAST, |bytes| bytes.len() as u64) as u32 + 10;
+        self.sides[me].expected_broadcasts.insert(token, vec![0; capacity as usize]);
         if self
             .call(me, |endpoint, now, driver| endpoint.expect(now, (root as u32, root as u32), token, capacity, driver))
         {
@@ -445,7 +451,7 @@ impl World {
                 };
                 self.publish(me, other, length);
             }
-            4..6 if ranks > 2 => self.broadcast(me),
+            4..6 if ranks > 2 => _ = self.broadcast(me),
             6..10 if ranks > 2 => self.expect(me, other),
             10 => {
                 let limit = self.endpoints[me].peer(other as u32).unwrap().eager_limit() as u64;
@@ -593,7 +599,7 @@ impl World {
             let gone = self.wire.dead.contains(&root) || self.wire.dead.contains(&member);
             root == member || gone || self.started[1][place] == self.started[0][root]
         };
-        ranks == 2 || (0..ranks * ranks).all(through)
+        ranks == 2 || self.shape.ready || (0..ranks * ranks).all(through)
     }
 
     fn check_end(&self) {
@@ -602,7 +608,8 @@ impl World {
             assert!(gone || queue.is_empty(), "{from} -> {to}: {} messages never arrived", queue.len());
         }
         for (rank, side) in self.sides.iter().enumerate().filter(|(rank, _)| !self.wire.dead.contains(rank)) {
-            let left = [side.buffers.len(), side.regions.len(), side.pulls.len(), side.expected_broadcasts.len()];
+            let broadcasts = if self.shape.ready { 0 } else { side.expected_broadcasts.len() };
+            let left = [side.buffers.len(), side.regions.len(), side.pulls.len(), broadcasts];
             assert_eq!(left, [0; 4], "rank {rank}: buffers, regions, pulls, broadcasts");
             assert_eq!(self.endpoints[rank].credits().used(), 0);
         }

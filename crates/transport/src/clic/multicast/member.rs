@@ -11,6 +11,9 @@ use crate::clic::timer::{MICROSECOND, sooner};
 /// Parts may overtake each other by so much before a gap is a loss.
 const SLACK: Time = 20 * MICROSECOND;
 
+/// Parts that one request names. One bit stays free, since all ones mean everything.
+const BITS: u32 = 31;
+
 #[derive(Debug)]
 struct Message {
     number: u32,
@@ -19,10 +22,19 @@ struct Message {
     /// Known with the first part: length in bytes and number of parts.
     length: Option<(u32, u32)>,
     here: Parts,
+    /// Parts before this one have come or are lost; later ones may be on their way.
+    seen: u32,
     repair_at: Option<Time>,
-    /// What was asked for before may be on its way until then.
+    /// Parts before this one have been asked for, and may be on their way until `answered_by`.
+    asked: u32,
     answered_by: Time,
     tries: u32,
+}
+
+impl Message {
+    fn first_missing(&self, end: u32) -> Option<u32> {
+        (0..end).find(|index| !self.here.has(*index))
+    }
 }
 
 /// Where a part belongs.
@@ -109,7 +121,9 @@ impl Member {
             capacity,
             length: None,
             here,
+            seen: 0,
             repair_at,
+            asked: 0,
             answered_by: 0,
             tries: 0,
         });
@@ -149,36 +163,45 @@ impl Member {
         let message = self.find(number)?;
         message.length = Some((total, parts));
         message.here.insert(index);
+        message.seen = message.seen.max(index + 1);
         let count = message.here.count();
         if count == parts {
             let token = message.token;
             self.messages.retain(|message| message.number != number);
             return Some(Finished { token, length: total, number });
         }
-        // Parts come in order: whatever is missing before this one, or after the last, is lost.
-        let gap = count <= index || index == parts - 1;
-        if gap {
-            message.repair_at = sooner(message.repair_at, Some(message.answered_by.max(now + SLACK)));
+        if message.asked > 0 && message.first_missing(message.asked).is_none() {
+            (message.asked, message.answered_by) = (0, 0);
         }
+        // Parts come in order: whatever is missing before one that is here is lost.
+        message.repair_at = if count < message.seen {
+            sooner(message.repair_at, Some(message.answered_by.max(now + SLACK)))
+        } else {
+            None
+        };
         None
     }
 
     /// What to ask the root for now.
     pub fn missing(&self, now: Time) -> Option<Missing> {
         let message = self.messages.iter().find(|message| message.repair_at.is_some_and(|at| at <= now))?;
-        let parts = message.length.map_or(MOST_PARTS, |(_, parts)| parts);
-        let first = (0..parts).find(|index| !message.here.has(*index))?;
-        if (first..parts).all(|index| !message.here.has(index)) {
+        let Some((_, parts)) = message.length else {
+            return Some(Missing { message: message.number, first: 0, bitmap: u32::MAX });
+        };
+        let first = message.first_missing(message.seen)?;
+        let is_missing = |index: u32| index < message.seen && !message.here.has(index);
+        if message.seen == parts && first + BITS < parts && (first..parts - 1).all(is_missing) {
             return Some(Missing { message: message.number, first, bitmap: u32::MAX });
         }
-        // One bit stays free, since all ones mean everything.
-        let bits = (0..31).filter(|bit| first + bit < parts && !message.here.has(first + bit));
+        let bits = (0..BITS).filter(|bit| is_missing(first + bit));
         Some(Missing { message: message.number, first, bitmap: bits.fold(0, |all, bit| all | 1 << bit) })
     }
 
     /// The request that [`Member::missing`] gave has gone out.
     pub fn asked(&mut self, missing: &Missing, now: Time) {
         if let Some(message) = self.find(missing.message) {
+            message.asked = missing.first + if missing.bitmap == u32::MAX { MOST_PARTS } else { BITS };
+            message.asked = message.asked.min(message.seen);
             message.answered_by = now + pause(message.tries);
             message.repair_at = Some(message.answered_by);
             message.tries += 1;
@@ -240,14 +263,14 @@ mod tests {
         let mut member = Member::new(GROUP, false, 0);
         assert_eq!(member.place(0, 950, 3, 100), Err(Refusal::Unknown));
         assert_eq!(member.place(1, 950, 3, 100), Err(Refusal::Unknown));
-        assert_eq!(member.place(2, 950, 3, 100), Err(Refusal::Again), "from nowhere");
+        assert_eq!(member.place(WINDOW as u32, 950, 3, 100), Err(Refusal::Again), "from nowhere");
         member.expect(5, 50, 950).unwrap();
         assert_eq!(member.missing(5), Some(Missing { message: 0, first: 0, bitmap: u32::MAX }));
-        member.expect(5, 51, 950).unwrap();
-        assert_eq!(member.expect(5, 52, 950), None);
+        (1..WINDOW as u64).for_each(|number| assert!(member.expect(5, 50 + number, 950).is_some()));
+        assert_eq!(member.expect(5, 99, 950), None);
         (0..10).for_each(|index| assert!(part(&mut member, 0, index, 5).is_ok()));
         assert_eq!(member.missing(5), Some(Missing { message: 1, first: 0, bitmap: u32::MAX }));
-        assert_eq!((member.expect(5, 52, 950), member.missing(5).unwrap().message), (Some(2), 1));
+        assert_eq!((member.expect(5, 99, 950), member.missing(5).unwrap().message), (Some(WINDOW as u32), 1));
     }
 
     #[test]

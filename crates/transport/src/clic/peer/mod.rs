@@ -245,12 +245,14 @@ impl Peer {
 
     /// Tells the root of a group that a broadcast is here.
     pub(super) fn complete(&mut self, now: Time, group: u32, message: u32, outlet: &mut impl Outlet) {
+        self.used = true;
         self.notices.push_back((Kind::Complete, Pair(group, message)));
         self.flush(now, outlet);
     }
 
     /// So many broadcasts more, or fewer, wait for this peer.
     pub(super) fn owe(&mut self, change: i32) {
+        self.used |= change > 0;
         self.owed = self.owed.saturating_add_signed(change);
     }
 

@@ -35,7 +35,7 @@ pub struct Reach {
 }
 
 /// A message that stands ready to be received, or has come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Early {
     bytes: Vec<u8>,
     length: Option<usize>,
@@ -116,6 +116,9 @@ impl Groups {
     pub(super) fn part(&mut self, token: u64, offset: usize, bytes: &[u8]) {
         let Some(early) = self.messages.of(token) else { return };
         let end = offset + bytes.len();
+        if early.bytes.len() == offset {
+            return early.bytes.extend_from_slice(bytes);
+        }
         if early.bytes.len() < end {
             early.bytes.resize(end, 0);
         }
@@ -211,13 +214,14 @@ impl Clic {
         self.endpoint.add_member(Group { number: group, session: session_of(group), root: root.0, chunk }, true);
         self.holdings.groups.ready.insert(place, VecDeque::new());
         for _ in 0..WINDOW {
-            self.stand_ready(place, chunk);
+            self.stand_ready(place, chunk, Vec::new());
         }
     }
 
-    /// Makes room for one more message of a root.
-    fn stand_ready(&mut self, place: (u32, u32), chunk: u16) {
-        let name = self.holdings.groups.messages.add(Early::default());
+    /// Makes room for one more message of a root, in the memory of an earlier one.
+    fn stand_ready(&mut self, place: (u32, u32), chunk: u16, mut bytes: Vec<u8>) {
+        bytes.clear();
+        let name = self.holdings.groups.messages.add(Early { bytes, length: None });
         let capacity = Clic::longest_broadcast(chunk) as u32;
         if self.call(|endpoint, now, desk| endpoint.expect(now, place, name, capacity, desk)) {
             self.holdings.groups.ready.entry(place).or_default().push_back(name);
@@ -259,7 +263,7 @@ impl Clic {
         let early = groups.messages.take(name)?;
         let length = early.length.unwrap_or(0).min(early.bytes.len());
         let taken = take(&early.bytes[..length]);
-        self.stand_ready((root.0, group), chunk);
+        self.stand_ready((root.0, group), chunk, early.bytes);
         Some(taken)
     }
 
