@@ -370,6 +370,7 @@ impl Endpoint {
     ) -> Result<(), Refusal> {
         let [group, index] = header.words;
         let root = header.source;
+        self.multicast_frames += u64::from(header.endpoint == EVERYBODY);
         let Some(member) = self.members.get_mut(&(root, group)) else {
             self.note_early(header);
             return Err(Refusal::Unknown);
@@ -378,7 +379,6 @@ impl Endpoint {
             return Err(Refusal::Stale);
         }
         let (number, total) = (header.sequence, header.acknowledged);
-        self.multicast_frames += u64::from(header.endpoint == EVERYBODY);
         let (placed, owes) = (member.place(number, total, index, body.len())?, !member.stands_ready());
         outlet.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
         if let Some(finished) = member.placed(number, total, index, now) {
