@@ -98,17 +98,16 @@ impl Lines {
         let Some((interface, way)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
             return true;
         };
-        let (interface, way) = (usize::from(*interface), *way);
+        let interface = usize::from(*interface);
         // SAFETY: handed through.
-        unsafe { self.send_by(interface, &way, header, body, length) }
+        self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
     }
 
-    /// Sends one frame over an interface.
+    /// As [`Lines::send`], over an interface by a way that is no peer's.
     ///
     /// # Safety
-    /// As [`Lines::send`].
-    #[inline]
-    pub(super) unsafe fn send_by(
+    /// As there.
+    unsafe fn send_by(
         &mut self,
         interface: usize,
         way: &Way,

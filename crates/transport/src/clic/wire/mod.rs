@@ -4,7 +4,8 @@
 //!  Clic       the wire: what the engine calls
 //!   desk      what the protocol asks for and reports: frames out, messages in
 //!   memory    messages that wait to be acknowledged, regions, targets
-//!  groups    broadcasts: what is sent to all members of a group, and what came
+//!  groups     broadcasts: what is sent to all members of a group, and what came
+//!  outage     interfaces that refuse every frame
 //!  card       on which interfaces a host is reached
 //!  trial      which ways between hosts work
 //! ```
