@@ -253,7 +253,7 @@ fn establish(comm: &Comm) -> Result<Place> {
     let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
     let Some((reach, pays, number)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
     let mut group = Group { number, chunk: reach.chunk, pays, hosts, own, sends: false };
-    let before = world.lane.with(|state| wire(state).broadcasts().received);
+    let before = world.lane.with(|state| wire(state).frames_of_groups());
     let receives = comm.rank == group.hosts[own][0];
     let joined = world.lane.with(|state| wire(state).join(number, reach));
     let works = all_say(comm, joined)? && {
@@ -266,7 +266,7 @@ fn establish(comm: &Comm) -> Result<Place> {
                 unsafe { group.between_hosts(comm, 0, &nothing) }?.map_err(failed)?;
             }
         }
-        let heard = world.lane.with(|state| wire(state).broadcasts().received) > before;
+        let heard = world.lane.with(|state| wire(state).frames_of_groups()) > before;
         all_say(comm, heard || !receives || own == 0)?
     };
     if works {

@@ -60,7 +60,6 @@ pub(super) struct Groups {
     messages: Table<Early>,
     /// Groups that were left while something of this root was under way.
     leaving: Vec<u32>,
-    sent: u64,
 }
 
 struct Joined {
@@ -74,15 +73,6 @@ impl std::fmt::Debug for Joined {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Joined").field("address", &self.address).field("raw", &self.raw).finish_non_exhaustive()
     }
-}
-
-/// Broadcasts of a process so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Broadcasts {
-    /// Frames sent to groups.
-    pub sent: u64,
-    /// Frames that came by a group's address.
-    pub received: u64,
 }
 
 impl Groups {
@@ -107,9 +97,8 @@ impl Groups {
     }
 
     /// Over which interface frames to a group go, and how.
-    pub(super) fn way(&mut self, group: u32) -> Option<(usize, &Way)> {
+    pub(super) fn way(&self, group: u32) -> Option<(usize, &Way)> {
         let joined = self.joined.get(&group)?;
-        self.sent += 1;
         Some((joined.interface, &joined.way))
     }
 
@@ -272,9 +261,9 @@ impl Clic {
         self.endpoint.peer(root.0).is_some_and(|peer| !peer.is_lost())
     }
 
-    /// Broadcasts so far.
-    pub fn broadcasts(&self) -> Broadcasts {
-        Broadcasts { sent: self.holdings.groups.sent, received: self.endpoint.multicast_frames() }
+    /// Frames that came by a group's address so far.
+    pub fn frames_of_groups(&self) -> u64 {
+        self.endpoint.multicast_frames()
     }
 }
 

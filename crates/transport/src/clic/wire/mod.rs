@@ -25,7 +25,7 @@ mod outage;
 mod trial;
 
 pub use card::{Facing, HostCard, Ports};
-pub use groups::{Broadcasts, Reach};
+pub use groups::Reach;
 pub use trial::{Opposite, RAW, UDP, Verdicts, try_ways};
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
