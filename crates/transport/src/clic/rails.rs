@@ -17,7 +17,7 @@ pub const MOST_RAILS: usize = 4;
 const PATIENCE: u32 = 3;
 
 /// Over so long a time the speed of a rail is measured.
-const WHILE: Time = MILLISECOND;
+const MEASURED_OVER: Time = MILLISECOND;
 
 /// Bytes per second of a link of which nothing is known.
 const MODEST: u64 = 125_000_000;
@@ -232,7 +232,7 @@ impl Rails {
             None => (rail.coming_since, rail.came) = (Some(now), 0),
             Some(since) => {
                 rail.came += bytes;
-                if now >= since + WHILE {
+                if now >= since + MEASURED_OVER {
                     let measured = rail.came.saturating_mul(SECOND) / (now - since);
                     rail.speed = (rail.speed.saturating_mul(3).saturating_add(measured) / 4).max(1_000);
                     (rail.coming_since, rail.came) = (Some(now), 0);
