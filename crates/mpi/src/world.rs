@@ -15,8 +15,8 @@ use towpath_collective::Selection;
 use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::levels::Description;
+use towpath_transport::Losses;
 use towpath_transport::shm::Heap;
-use towpath_transport::tcp::Losses;
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;

@@ -16,6 +16,7 @@ pub mod clic;
 mod copy;
 pub mod error;
 pub mod loopback;
+mod losses;
 pub mod ofi;
 mod regions;
 mod routine;
@@ -27,6 +28,7 @@ pub mod wires;
 pub mod wrap;
 
 pub use arriving::{Arriving, Here, Payload};
+pub use losses::Losses;
 pub use shm::Segment;
 pub use wires::Wires;
 

@@ -15,11 +15,11 @@ use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
-use towpath_transport::Wires;
 use towpath_transport::clic::Clic;
 use towpath_transport::ofi::Ofi;
 use towpath_transport::shm::Segment;
-use towpath_transport::tcp::{Card, Contact, Key, Listener, Losses, Network, Tcp, networks};
+use towpath_transport::tcp::{Card, Contact, Key, Listener, Network, Tcp, networks};
+use towpath_transport::{Losses, Wires};
 
 use crate::constants::ERR_OTHER;
 use crate::error::{Error, Result, fail};

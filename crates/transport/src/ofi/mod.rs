@@ -41,8 +41,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::error::Error;
 use crate::regions::{Published, Regions};
-use crate::tcp::Losses;
-use crate::{Header, NoResource, RegionKey, SHORT_BYTES, Sink};
+use crate::{Header, Losses, NoResource, RegionKey, SHORT_BYTES, Sink};
 use abi::cap;
 use endpoint::{Completion, Endpoint};
 use frame::{Frame, HEAD_BYTES};

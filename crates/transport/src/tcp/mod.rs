@@ -15,7 +15,6 @@ pub mod fuzz;
 mod hello;
 mod input;
 mod interfaces;
-mod losses;
 mod opening;
 mod output;
 mod poll;
@@ -29,7 +28,6 @@ pub use card::{Card, Network};
 pub use hello::Key;
 pub(crate) use interfaces::chosen;
 pub use interfaces::networks;
-pub use losses::Losses;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -41,7 +39,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::error::Error;
 use crate::regions::{Published, Regions};
-use crate::{Header, NoResource, RegionKey, Sink};
+use crate::{Header, Losses, NoResource, RegionKey, Sink};
 use frame::Frame;
 use input::{Buffers, Desk, Input, Read};
 use opening::{Attempt, Strangers};

@@ -6,8 +6,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Port, RawSide};
 use towpath_transport::clic::{Clic, Contact, Identity};
-use towpath_transport::tcp::Losses;
-use towpath_transport::{Header, Sink};
+use towpath_transport::{Header, Losses, Sink};
 
 use crate::hosts::{ip, with_hosts};
 
