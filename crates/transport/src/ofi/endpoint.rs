@@ -49,7 +49,8 @@ pub(super) struct Endpoint {
     addresses: *mut Av,
     endpoint: *mut Ep,
     memory_mode: c_int,
-    key_bits: usize,
+    /// The bits that a key may have.
+    key_mask: u64,
     /// Makes keys that nobody can guess, where the provider lets us choose them.
     keys: Keys,
     descriptor: Option<RawFd>,
@@ -118,7 +119,7 @@ impl Endpoint {
             addresses: ptr::null_mut(),
             endpoint: ptr::null_mut(),
             memory_mode: domain.mr_mode,
-            key_bits: (8 * domain.mr_key_size).min(64),
+            key_mask: key_mask(domain.mr_mode, domain.mr_key_size)?,
             keys,
             descriptor: None,
             most: endpoint.max_msg_size,
@@ -357,7 +358,7 @@ impl Endpoint {
         for _ in 0..16 {
             let mut memory: *mut Memory = ptr::null_mut();
             let key = match self.memory_mode & memory::PROVIDER_KEY {
-                0 => (self.keys)() & (u64::MAX >> (64 - self.key_bits)),
+                0 => (self.keys)() & self.key_mask,
                 _ => 0,
             };
             // SAFETY: the domain is open; the caller vouches for the memory.
@@ -415,11 +416,40 @@ impl Drop for Endpoint {
     }
 }
 
+/// The bits of keys with so many bytes, for memory that is registered in this mode.
+///
+/// # Errors
+/// A sentence when the provider wants keys of nobody's choice: neither its own nor any of ours.
+fn key_mask(mode: c_int, bytes: usize) -> Result<u64, String> {
+    match bytes {
+        // Its own keys are never cut.
+        0 if mode & memory::PROVIDER_KEY != 0 => Ok(0),
+        0 => Err("it registers memory for reads without keys".to_owned()),
+        8.. => Ok(u64::MAX),
+        bytes => Ok(u64::MAX >> (64 - 8 * bytes)),
+    }
+}
+
 #[inline]
 fn posted(code: ssize_t) -> Posted {
     match code {
         0 => Posted::Done,
         AGAIN => Posted::Later,
         code => Posted::Failed((-code) as c_int),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_as_many_bytes_as_the_provider_says() {
+        assert_eq!(key_mask(0, 1), Ok(0xff));
+        assert_eq!(key_mask(0, 4), Ok(0xffff_ffff));
+        assert_eq!(key_mask(0, 8), Ok(u64::MAX));
+        assert_eq!(key_mask(memory::LOCAL, 100), Ok(u64::MAX));
+        assert_eq!(key_mask(memory::PROVIDER_KEY, 0), Ok(0));
+        assert!(key_mask(memory::LOCAL, 0).is_err());
     }
 }

@@ -52,6 +52,10 @@ pub(super) enum Frame {
     Done { name: u64 },
     /// The sender has left MPI: nothing follows.
     Goodbye,
+    /// Asks for an echo with this number.
+    Probe { number: u32 },
+    /// Answers a probe.
+    Echo { number: u32 },
 }
 
 /// Who a message says that it is from, and the lower half of its number.
@@ -102,6 +106,8 @@ impl Frame {
             }
             Frame::Done { name } => (6, 0, 0, [name, 0, 0]),
             Frame::Goodbye => (7, 0, 0, [0; 3]),
+            Frame::Probe { number } => (8, 0, number, [0; 3]),
+            Frame::Echo { number } => (9, 0, number, [0; 3]),
         };
         let mut head = [0; HEAD_BYTES];
         head[8..12].copy_from_slice(&way.from.to_le_bytes());
@@ -141,6 +147,8 @@ impl Frame {
             }
             (6, 0, [name, 0, 0]) if short == 0 => Frame::Done { name },
             (7, 0, [0, 0, 0]) if short == 0 => Frame::Goodbye,
+            (8, 0, [0, 0, 0]) => Frame::Probe { number: short },
+            (9, 0, [0, 0, 0]) => Frame::Echo { number: short },
             _ => return Err(Malformed),
         })
     }
@@ -165,6 +173,8 @@ mod tests {
                 .prop_map(|(number, last, [address, key], length)| Frame::Grant { number, last, address, key, length }),
             any::<u64>().prop_map(|name| Frame::Done { name }),
             Just(Frame::Goodbye),
+            any::<u32>().prop_map(|number| Frame::Probe { number }),
+            any::<u32>().prop_map(|number| Frame::Echo { number }),
         ]
     }
 
@@ -203,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_frame_or_refused(bytes in any::<[u8; HEAD_BYTES]>(), kind in 0u8..9, zeros in any::<bool>()) {
+        fn any_bytes_are_a_frame_or_refused(bytes in any::<[u8; HEAD_BYTES]>(), kind in 0u8..11, zeros in any::<bool>()) {
             let mut bytes = bytes;
             if zeros {
                 bytes[17..20].fill(0);

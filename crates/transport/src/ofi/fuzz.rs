@@ -67,7 +67,7 @@ mod tests {
         ) {
             // Most of what is random is refused at once.
             for ((head, kind), length) in bytes.as_chunks_mut::<HEAD_BYTES>().0.iter_mut().zip(kinds).zip(lengths) {
-                (head[16], head[17], head[18], head[19]) = (kind % 9, 0, 0, 0);
+                (head[16], head[17], head[18], head[19]) = (kind % 11, 0, 0, 0);
                 head[40..].fill(0);
                 head[40..42].copy_from_slice(&(length % 600).to_le_bytes());
             }

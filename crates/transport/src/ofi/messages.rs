@@ -252,6 +252,8 @@ impl Ofi {
                 self.go_on(number);
             }
             Frame::Done { name } => return self.has_been_read(place, name),
+            Frame::Probe { number } => self.control(place, Frame::Echo { number }),
+            Frame::Echo { number } => self.has_answered(place, number),
             Frame::Goodbye => self.part(place),
         }
         true

@@ -20,6 +20,7 @@ mod messages;
 mod pool;
 mod pulling;
 mod settle;
+mod stalled;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -30,7 +31,7 @@ pub use frame::Key;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::time::{
@@ -46,6 +47,7 @@ use abi::cap;
 use endpoint::{Completion, Endpoint};
 use frame::{Frame, HEAD_BYTES};
 use pool::{Kind, Pool};
+use stalled::Wait;
 use transfers::{Pull, Pulls, Push, Read};
 
 /// Largest copied message in bytes.
@@ -64,6 +66,8 @@ const BOUNCE_BYTES: usize = 64 * 1024;
 const BOUNCES: u32 = 32;
 /// Reads under way.
 const READS: u32 = 256;
+/// Bytes of a read into a row, where the provider reads as much at a time: more begin while the last ones end.
+const READ_BYTES: usize = 4 << 20;
 /// Completions taken in one progress.
 const BATCH: usize = 16;
 /// The longest sleep where the provider has a descriptor, which may miss what it promises, and where it has none.
@@ -142,8 +146,11 @@ struct Peer {
     controls: VecDeque<Frame>,
     /// Messages that came before their turn: their pieces and lengths.
     held: BTreeMap<u64, (u32, usize)>,
-    /// Reads of its memory under way.
+    /// Reads of its memory under way, and how long they have been waited for.
     reading: u32,
+    wait: Wait,
+    /// Signs of life that it was asked for.
+    probes: u32,
     /// Something waits to be sent, and the peer is in the list.
     listed: bool,
     /// Goodbye was said to it, and by it.
@@ -170,11 +177,19 @@ pub struct Ofi {
     incoming: Pool,
     read_contexts: Pool,
     reads: Vec<Read>,
+    /// Most bytes of a read.
+    longest_read: usize,
     peers: Vec<Peer>,
     /// The places of peers by their numbers in the job.
     places: BTreeMap<u32, u32>,
     /// Peers for whom something waits.
     writing: Vec<u32>,
+    /// Peers whose memory is being read.
+    awaited: Vec<u32>,
+    /// When a read ended last, how long reads are waited for, and how often nobody has looked whether it was too long.
+    last_end: Instant,
+    patience: Duration,
+    looks: u32,
     regions: Regions,
     /// Regions that peers have asked for, by name; and those that can go on.
     pushes: BTreeMap<u64, Push>,
@@ -211,6 +226,7 @@ impl Ofi {
         let local = |access: u64| if endpoint.registers_local() { access } else { 0 };
         let pool = |kind, stride, per_slab, pieces, access| Pool::new(kind, stride, per_slab, pieces, access);
         let (watch, timer) = watch(&endpoint).map_err(|error| Error::network("make a timer", &error.into()))?;
+        let now = Instant::now();
         let peer = |contact| Peer {
             contact,
             address: None,
@@ -222,6 +238,8 @@ impl Ofi {
             controls: VecDeque::new(),
             held: BTreeMap::new(),
             reading: 0,
+            wait: Wait::Since(now),
+            probes: 0,
             listed: false,
             told: false,
             parted: false,
@@ -236,9 +254,14 @@ impl Ofi {
             incoming: pool(Kind::Bounce, BOUNCE_BYTES, 8, BOUNCES, local(cap::READ)),
             read_contexts: pool(Kind::Read, 0, READS, READS, 0),
             reads: vec![Read::default(); READS as usize],
+            longest_read: READ_BYTES.min(endpoint.most()),
             places: (0..).zip(&contacts).map(|(place, contact)| (contact.peer.0, place)).collect(),
             peers: contacts.into_iter().map(peer).collect(),
             writing: Vec::new(),
+            awaited: Vec::new(),
+            last_end: now,
+            patience: stalled::PATIENCE,
+            looks: 0,
             regions: Regions::default(),
             pushes: BTreeMap::new(),
             filling: Vec::new(),
@@ -380,6 +403,9 @@ impl Ofi {
         }
         for index in (0..self.writing.len()).rev() {
             moved |= self.flush(self.writing[index] as usize);
+        }
+        if !self.awaited.is_empty() {
+            self.watch_reads();
         }
         moved | self.report(sink)
     }

@@ -11,8 +11,6 @@ use crate::regions::Published;
 
 /// Reads of one pull under way.
 const READS_AT_ONCE: usize = 4;
-/// Bytes of a read into a row: more begin while the last ones end.
-const READ_BYTES: u64 = 4 << 20;
 /// Pieces of one region granted at a time.
 const PIECES_AT_ONCE: usize = 2;
 
@@ -171,8 +169,8 @@ impl Ofi {
             };
             let Some(address) = self.peers[place].address else { return (moved, false) };
             let Some((memory, local, bounce)) = self.destination(number) else { return (moved, true) };
-            let most = if bounce.is_some() { BOUNCE_BYTES as u64 } else { READ_BYTES };
-            let length = most.min(grant.length - grant.asked) as usize;
+            let most = if bounce.is_some() { BOUNCE_BYTES.min(self.longest_read) } else { self.longest_read };
+            let length = (grant.length - grant.asked).min(most as u64) as usize;
             let Some(slot) = self.read_contexts.take(&mut self.endpoint) else {
                 self.give_bounce_back(bounce);
                 return (moved, true);
@@ -208,7 +206,7 @@ impl Ofi {
             grant.asked += read.length as u64;
         }
         let place = pull.from as usize;
-        self.peers[place].reading += 1;
+        self.waits_for_read(place);
     }
 
     fn give_bounce_back(&mut self, bounce: Option<u32>) {
@@ -241,7 +239,7 @@ impl Ofi {
 
     /// A read is complete. A pull stays behind one that has failed, until its peer is buried.
     pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
-        self.peers[place as usize].reading -= 1;
+        self.read_has_ended(place as usize);
         let read = &mut self.reads[slot as usize];
         (read.complete, read.failed) = (true, failed);
         match read.pull {

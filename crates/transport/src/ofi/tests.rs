@@ -279,11 +279,8 @@ fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
 #[test]
 fn a_read_that_fails_is_no_message() {
     over_each_provider(|provider, choice| {
-        // The shm provider never ends a read of memory that is not registered.
-        if provider != "tcp" {
-            return;
-        }
         let mut wires = acquainted(choice, 2);
+        wires[1].0.patience = Duration::from_millis(100);
         let mut room = [0u8; 1000];
         let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
         let number = wires[1].0.pulls.begin(Pull::new(0, 1, 7, target));
@@ -293,9 +290,71 @@ fn a_read_that_fails_is_no_message() {
         until(&mut wires, |wires| !wires[1].1.lost.is_empty());
         assert!(wires[1].1.pulled.is_empty(), "what did not come is reported as here");
         let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
-        assert!(sentence.starts_with("the way to rank 0 over the fabric is broken: "), "{sentence}");
+        // The shm provider never ends a read of memory that is not registered.
+        let wanted = match provider {
+            "tcp" => "the way to rank 0 over the fabric is broken: ",
+            _ => "rank 0 answers, but what is read from its memory over the fabric never comes",
+        };
+        assert!(sentence.starts_with(wanted), "{sentence}");
         turns(&mut wires, 20);
         assert!(wires[1].1.lost == [PeerIndex(0)] && wires[1].1.pulled.is_empty() && !wires[1].0.busy());
+    });
+}
+
+#[test]
+fn whoever_computes_is_waited_for_while_its_memory_is_read() {
+    over_each_provider(|provider, choice| {
+        // The shm provider reads without its owner's help.
+        if provider != "tcp" {
+            return;
+        }
+        let mut wires = acquainted(choice, 2);
+        wires[1].0.patience = Duration::from_millis(20);
+        let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
+        let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+        let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
+        // SAFETY: bytes and room live until the end of the test.
+        unsafe {
+            let key = wires[0].0.publish(0, 1, source);
+            wires[1].0.pull(0, key, 7, target);
+        }
+        until(&mut wires, |wires| wires[1].0.peers[0].reading > 0 || !wires[1].1.pulled.is_empty());
+        let end = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < end {
+            turns(&mut wires[1..], 1);
+        }
+        assert!(wires[1].0.peers[0].reading == 0 || wires[1].0.peers[0].probes == 1, "nobody was asked");
+        until(&mut wires, |wires| wires[1].1.pulled == [7] && wires[0].1.released == [1]);
+        assert!(room == bytes && wires[1].1.lost.is_empty());
+    });
+}
+
+#[test]
+fn reads_are_no_longer_than_the_provider_takes() {
+    over_each_provider(|_, choice| {
+        let mut wires = acquainted(choice, 2);
+        wires[1].0.longest_read = 20_000;
+        let bytes: Vec<u8> = (0..150_000).map(|at| (at * 7) as u8).collect();
+        for bounces in [false, true] {
+            let mut room = vec![0u8; bytes.len()];
+            let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
+            let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+            // SAFETY: bytes and room live until the pull is reported.
+            unsafe {
+                let key = wires[0].0.publish(0, 1, source);
+                wires[1].0.pull(0, key, 7, target);
+            }
+            wires[1].0.pulls.at(0).unwrap().bounces = bounces;
+            let (mut longest, end) = (0, Instant::now() + Duration::from_secs(30));
+            while wires[1].1.pulled.is_empty() || wires[0].1.released.is_empty() {
+                turns(&mut wires, 1);
+                assert!(Instant::now() < end, "nothing happens any more");
+                longest = wires[1].0.reads.iter().map(|read| read.length).fold(longest, usize::max);
+            }
+            assert_eq!(longest, 20_000);
+            assert!(room == bytes, "bytes are damaged");
+            (wires[1].1.pulled, wires[0].1.released) = (Vec::new(), Vec::new());
+        }
     });
 }
 
