@@ -9,6 +9,7 @@ installed where that disturbs nobody: as root, where no systemd runs. Elsewhere 
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -47,16 +48,36 @@ def of_wheel():
 def rows(prefix):
     """Name, library, provider of the programs (None: all, inside one process), command."""
     cargo = os.environ.get("CARGO", "cargo")
+    towpath = [sys.executable, __file__, "--prefix", prefix, "--told-by"]
     programs = [sys.executable, HERE.parent / "mpi/run.py", "--library", "towpath", "--prefix", prefix, "--face", "mpich", "--hosts", "2"]
     for name, library in [("Debian's libfabric", of_debian()), ("the libfabric of MPICH's wheel", of_wheel())]:
         if library is None:
             print(f"{name} is not tested: it is not here (on Debian: apt-get install {PACKAGE}).")
             continue
+        yield f"{name}, towpath info", library, None, [*towpath, library]
         yield f"{name}, Rust tests", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--lib", "ofi::"]
         yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--test", "conformance"]
         yield f"{name}, C programs by tcp", library, "tcp", [*programs, "--filter", CORE]
     if of_wheel():
         yield "C programs by shm", of_wheel(), "shm", [*programs, "--filter", r"^point_to_point/(ring|order|modes)"]
+
+
+def told(prefix, library):
+    """`towpath info` tells of the library, of its providers, and of what would be chosen."""
+    def networks(**settings):
+        environment = environments.clean_environment(TOWPATH_LIBFABRIC=library, **settings)
+        said = subprocess.run([prefix / "bin/towpath", "info", "--networks", "--json"], env=environment, capture_output=True, text=True)
+        assert said.returncode == 0 and not said.stderr, said
+        return json.loads(said.stdout)["networks"]
+    by_itself, named, other = networks(), networks(TOWPATH_OFI_PROVIDER="tcp"), networks(TOWPATH_NETWORK="clic")
+    assert str(library) in by_itself["libfabric"]["why"] and re.fullmatch(r"\d+\.\d+", by_itself["libfabric"]["value"]), by_itself
+    providers = {key: row["value"] for key, row in by_itself.items() if key.startswith("provider ")}
+    assert providers["provider shm"] == providers["provider tcp;ofi_rxm"] == "if named", providers
+    assert named["choice"]["value"].startswith("libfabric, tcp") and "lo" not in named["choice"]["why"].split(), named["choice"]
+    assert other["choice"]["value"] == "clic", other["choice"]
+    missing = networks(TOWPATH_NETWORK="ofi", TOWPATH_OFI_PROVIDER="imaginary")["choice"]
+    assert missing["value"] == "none" and "has no provider imaginary" in missing["why"], missing
+    print("1 passed, 0 failed")
 
 
 def run_row(name, library, provider, command, limit=300):
@@ -86,8 +107,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path)
     parser.add_argument("--filter", default="")
+    parser.add_argument("--told-by", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     prefix = (options.prefix or environments.towpath_venv()).resolve()
+    if options.told_by:
+        return told(prefix, options.told_by)
     results = [run_row(*row) for row in rows(prefix) if re.search(options.filter, row[0])]
     if not results:
         return SKIPPED

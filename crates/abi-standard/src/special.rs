@@ -50,6 +50,22 @@ export! {
     }
 }
 
+/// What leads from this host to others and why, as rows of text: for `towpath info`, which opens this library to ask it. No header
+/// declares it. Writes what `room` bytes hold, a zero at the end included, and gives the length of the whole text.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn towpath_networks(text: *mut c_char, room: usize) -> usize {
+    let whole = towpath_mpi::survey_of_networks();
+    if let Some(most) = room.checked_sub(1) {
+        let length = whole.len().min(most);
+        // SAFETY: the caller gives memory of so many bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(whole.as_ptr().cast(), text, length);
+            text.add(length).write(0);
+        }
+    }
+    whole.len()
+}
+
 macro_rules! numbers {
     ($($kind:ty, $into:ident, $from:ident, $ptoint:ident, $toint:ident, $pfromint:ident, $fromint:ident;)*) => {
         $(

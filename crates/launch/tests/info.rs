@@ -225,6 +225,14 @@ fn libraries_that_are_not_there_are_missing() {
 }
 
 #[test]
+fn what_leads_to_other_hosts_is_asked_of_the_library() {
+    // The library is not beside the program of this test; tests/packaging.py and tests/hosts/libfabric.py see what it says.
+    let text = unwrapped(&said(towpath(&["info", "--networks"])));
+    assert!(text.starts_with("Ways to other hosts to other hosts not known "), "{text}");
+    assert!(text.ends_with("lib/libmpi_abi.so.1 is not there"), "{text}");
+}
+
+#[test]
 fn mistakes_on_the_command_line_cost_a_sentence() {
     for (arguments, wanted) in
         [(&["inof"][..], "towpath info"), (&["info", "--all"], "--all"), (&["info", "--ranks", "0"], "from 1 to")]

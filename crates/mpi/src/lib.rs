@@ -50,4 +50,6 @@ mod topology;
 mod waiting;
 pub mod world;
 
+pub use network::survey as survey_of_networks;
+
 pub use face::{Callback, Face, Handle, HandleArray, Integers, IntegersMut, Kind, Status, StatusArray};

@@ -6,6 +6,7 @@ mod choices;
 mod installed;
 mod levels;
 mod machine;
+mod networks;
 mod routes;
 mod settings;
 
@@ -13,7 +14,7 @@ use super::report::{self, Section};
 use crate::client::{self, Seen};
 
 pub(super) const HELP: &str = "\
-Usage: towpath info [--ranks N] [--levels] [--channel PID] [--routes PID] [--json]
+Usage: towpath info [--ranks N] [--levels] [--networks] [--channel PID] [--routes PID] [--json]
 
 Prints what is installed, what was found on this machine, what Towpath would choose for a job and why, and all
 settings with their current values. Nothing is changed and nothing stays behind.
@@ -21,6 +22,7 @@ settings with their current values. Nothing is changed and nothing stays behind.
   --ranks N    the choices for a job of N ranks on this host (when not given: the job that this process belongs to,
                else as many ranks as there are cores allowed)
   --levels     only the levels of the machine by which ranks are placed when a topology is reordered
+  --networks   only what leads to other hosts: fabrics, libfabric and its providers, interfaces, and what each can do
   --channel PID
                only how the shared memory of a running job is divided: who has a ring to whom, how large, and why;
                PID is a rank of the job on this host, or its mpiexec
@@ -35,6 +37,7 @@ struct Wish {
     ranks: Option<usize>,
     json: bool,
     levels: bool,
+    networks: bool,
     channel: Option<u32>,
     routes: Option<u32>,
 }
@@ -46,6 +49,7 @@ pub(super) fn answer(arguments: &[String]) -> Result<String, String> {
         (Some(pid), _) => vec![channel::section(pid)?],
         (None, Some(pid)) => vec![routes::section(pid)?],
         (None, None) if wish.levels => vec![levels::section()?],
+        (None, None) if wish.networks => vec![networks::section()],
         (None, None) => sections(wish.ranks),
     };
     Ok(if wish.json { report::to_json(&sections) } else { report::to_text(&sections) })
@@ -62,6 +66,7 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
         match name {
             "--json" if attached.is_none() => wish.json = true,
             "--levels" if attached.is_none() => wish.levels = true,
+            "--networks" if attached.is_none() => wish.networks = true,
             "--channel" | "--routes" => {
                 let text = attached.or_else(|| rest.next().map(String::as_str)).unwrap_or_default();
                 let number = text.parse().map_err(|_| format!("{name} wants the number of a process, not '{text}'."));
@@ -73,7 +78,8 @@ fn read(arguments: &[String]) -> Result<Wish, String> {
             }
             _ => {
                 return Err(format!(
-                    "towpath info has no option {argument}; it has --ranks N, --levels, --channel PID, --routes PID, --json and --help."
+                    "towpath info has no option {argument}; it has --ranks N, --levels, --networks, --channel PID, --routes PID, \
+                     --json and --help."
                 ));
             }
         }
@@ -95,6 +101,7 @@ fn sections(ranks: Option<usize>) -> Vec<Section> {
         installed::section(),
         machine::section(trial.as_ref()),
         choices::section(ranks, &seen, trial.as_ref()),
+        networks::section(),
         settings::section(),
     ];
     sections.extend(settings::unknown());

@@ -8,6 +8,7 @@
 mod choice;
 mod frames;
 mod routes;
+mod survey;
 
 use std::os::fd::BorrowedFd;
 
@@ -26,6 +27,7 @@ use crate::error::{Error, Result, fail};
 use crate::world::failed_start;
 use choice::{Choice, SETTING};
 use frames::Frames;
+pub use survey::survey;
 
 /// The setting that chooses interfaces.
 const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";

@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::tcp::Network;
 
 /// The library to open.
-const LIBRARY: &str = "TOWPATH_LIBFABRIC";
+pub(super) const LIBRARY: &str = "TOWPATH_LIBFABRIC";
 /// The provider to use.
 const PROVIDER: &str = "TOWPATH_OFI_PROVIDER";
 
 /// Where the system shows devices that the real fabrics need.
-const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
+pub(super) const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
 /// A way through a fabric that can carry the messages of this process.
 pub struct Choice {
@@ -49,7 +49,7 @@ impl Choice {
 }
 
 /// The place of a provider among those that are chosen by themselves; `None` when it is none of them.
-fn merit(provider: &str, fabric: &str) -> Option<usize> {
+pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     let core = provider.split(';').next().unwrap_or_default();
     match core {
         "cxi" => Some(0),
@@ -112,14 +112,6 @@ fn best(offers: Vec<Offer>, merit: impl Fn(&Offer) -> Option<usize>, networks: &
     };
     let ranked = offers.into_iter().filter_map(|offer| Some((merit(&offer)?, network(&offer), offer)));
     ranked.min_by_key(|(merit, network, _)| (*merit, *network)).map(|(_, _, offer)| offer)
-}
-
-/// What [`choose`] finds here, for `towpath info`.
-///
-/// # Errors
-/// As [`choose`].
-pub fn available(networks: &[Network]) -> Result<Option<Description>, Error> {
-    Ok(choose(networks)?.map(|choice| choice.description()))
 }
 
 #[cfg(test)]

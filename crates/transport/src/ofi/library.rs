@@ -68,6 +68,17 @@ impl Library {
         (version >> 16, version & 0xffff)
     }
 
+    /// The file that it was loaded from, where the loader knows.
+    pub(super) fn path(&self) -> Option<String> {
+        let mut place = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: an address of the library; the loader fills in what it knows, and zeros are valid for the rest.
+        let place = unsafe {
+            libc::dladdr(self.version as *const c_void, place.as_mut_ptr());
+            place.assume_init()
+        };
+        Some(text(place.dli_fname)).filter(|path| !path.is_empty())
+    }
+
     /// What an error number (without its sign) means.
     pub(super) fn error(&self, code: c_int) -> String {
         // SAFETY: takes any number and gives a text that is never freed.
@@ -110,9 +121,27 @@ impl Library {
                 (*info.fabric_attr).prov_name = libc::strdup(name.as_ptr());
             }
         }
+        // SAFETY: the hints are whole.
+        unsafe { self.list(hints.info) }
+    }
+
+    /// Everything that the library has, in its order of preference, whatever it is good for.
+    ///
+    /// # Errors
+    /// The library's words.
+    pub(super) fn everything(&self) -> Result<Vec<Offer>, String> {
+        // SAFETY: no hints ask for everything.
+        unsafe { self.list(std::ptr::null_mut()) }
+    }
+
+    /// What the library has by these hints.
+    ///
+    /// # Safety
+    /// None, or whole ones.
+    unsafe fn list(&self, hints: *mut Info) -> Result<Vec<Offer>, String> {
         let mut list: *mut Info = std::ptr::null_mut();
-        // SAFETY: the hints are whole; the library writes a list of its own.
-        let code = unsafe { (self.get_info)(VERSION, std::ptr::null(), std::ptr::null(), 0, hints.info, &mut list) };
+        // SAFETY: the caller vouches for the hints; the library writes a list of its own.
+        let code = unsafe { (self.get_info)(VERSION, std::ptr::null(), std::ptr::null(), 0, hints, &mut list) };
         if code == -libc::ENODATA {
             return Ok(Vec::new());
         }

@@ -21,13 +21,15 @@ mod pool;
 mod pulling;
 mod settle;
 mod stalled;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod transfers;
 
 pub use card::Card;
-pub use choice::{Choice, Description, available, choose, choose_from};
+pub use choice::{Choice, Description, choose, choose_from};
 pub use frame::Key;
+pub use survey::{Found, Offered, Survey, Use, survey};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -73,6 +73,15 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incomin
     Ok((outgoing, Incoming { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
 
+/// Whether the kernel takes super-frames by UDP to cut them, and hands some out in one piece.
+pub fn super_frames() -> (bool, bool) {
+    let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
+        return (false, false);
+    };
+    let knows = |option, value| set_number(&socket, libc::SOL_UDP, option, value).is_ok();
+    (knows(UDP_SEGMENT, 1000), knows(UDP_GRO, 1))
+}
+
 impl Outgoing {
     /// # Safety
     /// The body must be readable.

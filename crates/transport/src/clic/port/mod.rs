@@ -37,6 +37,7 @@ mod way;
 
 pub use address::Address;
 pub use bulk::{Arrivals, MOST_PLACES, Places};
+pub use datagram::super_frames;
 pub use group::GroupAddress;
 pub use interface::{Interface, interfaces};
 pub use way::{Carrier, Frame, Way};

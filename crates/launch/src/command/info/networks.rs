@@ -1,0 +1,162 @@
+//! What leads from this machine to other hosts, as the installed library says: it has the transports, this program has none.
+//!
+//! The library is asked in a child process, for it opens libfabric, whose providers may print, hang and die of what they find.
+
+use std::ffi::{CStr, CString, c_char};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use towpath_machine::library::{loader_error, symbol};
+
+use super::super::report::{Row, Section, Value};
+
+/// The library that knows; it lies beside this program in an installation.
+const LIBRARY: &str = "libmpi_abi.so.1";
+/// Longest time that the library may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest text.
+const LONGEST: usize = 1 << 20;
+
+/// The entry of the library: writes what the room holds, a zero at the end included, and gives the length of the whole text.
+type Entry = unsafe extern "C" fn(*mut c_char, usize) -> usize;
+
+/// The section. To be called by a process that has one thread.
+pub(super) fn section() -> Section {
+    let program = std::env::current_exe().unwrap_or_default();
+    let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    let rows = match ask(&prefix.join("lib").join(LIBRARY)) {
+        Ok(text) => text.lines().filter_map(row).collect(),
+        Err(sentence) => vec![Row::new("choice", "to other hosts", Value::Nothing("not known"), sentence)],
+    };
+    Section { key: "networks", title: "Ways to other hosts".to_owned(), headings: &[], rows }
+}
+
+fn row(line: &str) -> Option<Row> {
+    let mut cells = line.split('\t');
+    let (key, label, value, why) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);
+    Some(Row::new(key, label, Value::text(value), why))
+}
+
+/// The text of the library.
+fn ask(path: &Path) -> Result<String, String> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    if !path.exists() {
+        return Err(format!("{} is not there", path.display()));
+    }
+    let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| error.to_string())?;
+    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit without unwinding.
+    match unsafe { libc::fork() } {
+        0 => {
+            silence();
+            let said =
+                text_of(&name).unwrap_or_else(|sentence| format!("choice\tto other hosts\tnot known\t{sentence}\n"));
+            let mut rest = said.as_bytes();
+            while let Ok(written) = rustix::io::write(&answer, rest)
+                && written > 0
+            {
+                rest = &rest[written..];
+            }
+            // SAFETY: ends the child without running what its parent has registered for its own end.
+            unsafe { libc::_exit(0) }
+        }
+        child if child > 0 => {
+            drop(answer);
+            let text = hear(&answers);
+            let mut status = 0;
+            // SAFETY: the child is this process's own and has not been waited for, so the number is its.
+            unsafe {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, &raw mut status, 0);
+            }
+            let ended = if libc::WIFSIGNALED(status) && text.is_ok() { Some(libc::WTERMSIG(status)) } else { None };
+            match (text, ended) {
+                (Ok(text), _) if text.ends_with('\n') => Ok(text),
+                (Ok(_), Some(signal)) => Err(format!(
+                    "the library, or a provider of libfabric, was ended by signal {signal} when it was asked"
+                )),
+                (Ok(_), None) => {
+                    Err("the library, or a provider of libfabric, ended the process that asked it".to_owned())
+                }
+                (Err(sentence), _) => Err(sentence),
+            }
+        }
+        _ => Err(format!("no child process can be started ({})", std::io::Error::last_os_error())),
+    }
+}
+
+/// What providers print would stand in the middle of the report.
+fn silence() {
+    // SAFETY: the names end with zeros; the descriptors are those of this process, which asks and ends.
+    unsafe {
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        libc::dup2(nowhere, 1);
+        libc::dup2(nowhere, 2);
+    }
+}
+
+/// Asks the library.
+fn text_of(name: &CStr) -> Result<String, String> {
+    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on the process.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if library.is_null() {
+        return Err(loader_error());
+    }
+    // SAFETY: it is open.
+    let found = unsafe { symbol(library, c"towpath_networks") };
+    let found = found.map_err(|reason| format!("{}: {reason}: it is of another version", name.to_string_lossy()))?;
+    // SAFETY: the entry of this name has this type.
+    let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(found) };
+    let mut text = vec![0u8; LONGEST];
+    // SAFETY: the room is as long as is said.
+    unsafe { entry(text.as_mut_ptr().cast(), text.len()) };
+    let text = CStr::from_bytes_until_nul(&text).map_err(|error| error.to_string())?;
+    Ok(text.to_string_lossy().into_owned())
+}
+
+/// What the child says until it ends.
+fn hear(answers: &OwnedFd) -> Result<String, String> {
+    let (end, mut text, mut room) = (Instant::now() + PATIENCE, Vec::new(), [0; 4096]);
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::new(answers, PollFlags::IN)], Some(&limit)) {
+            Ok(0) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(format!(
+                    "the library, or a provider of libfabric, did not answer within {seconds} seconds"
+                ));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match rustix::io::read(answers, &mut room) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Ok(count) => text.extend_from_slice(&room[..count]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_and_what_is_none_is_left_out() {
+        let read = row("provider tcp\t  tcp\tif named\ton eth0").unwrap();
+        assert!(read.key == "provider tcp" && read.cells[0].1 == Value::text("if named"));
+        assert!(row("of another\tversion").is_none() && row("").is_none());
+    }
+
+    #[test]
+    fn a_library_that_is_missing_or_none_costs_a_sentence() {
+        assert!(ask(Path::new("/nowhere/libmpi_abi.so.1")).unwrap_err().ends_with("is not there"));
+        let text = text_of(c"/dev/null").unwrap_err();
+        assert!(text.contains("/dev/null"), "{text}");
+    }
+}
