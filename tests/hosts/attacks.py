@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What a stranger does to a job from a host of its own that sees all of the job's frames (hosts.py --hub); see strangers.py.
 
-    attacks.py NAME SECONDS
+    attacks.py NAME SECONDS [PROGRAM]
 
 Says "ready", reads one line of JSON (the job's listening ports: [[address, port], ...]), attacks for so many seconds, and says in one
-line of JSON how many frames or connections that were (`sent`), what it saw of the job (`seen`) and what it should not have got
-(`problems`). It knows the form of everything, but not the job's key.
+line of JSON how many frames, messages or connections that were (`sent`), what it saw of the job (`seen`) and what it should not have got
+(`problems`). It knows the form of everything, but not the job's key. PROGRAM speaks libfabric (crates/transport/examples/ofi_stranger.rs).
 """
 
 import errno
@@ -16,6 +16,7 @@ import resource
 import select
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -269,6 +270,13 @@ def garbage(chance):
     return chance.choice([b"", MAGIC, b"GET / HTTP/1.1\r\n\r\n"]) + chance.randbytes(chance.choice([1, 63, 64, 1000, 200000]))
 
 
+def forged_for_libfabric(_, places, ends):
+    """Messages by libfabric itself, in the name of the job's ranks, checked with another key."""
+    command = [sys.argv[3], str(ends - time.monotonic()), *(f"{address}:{port}" for address, port in places)]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60)
+    return json.loads(said.stdout) if said.returncode == 0 else {"sent": 0, "seen": 0, "problems": [f"the stranger ended with {said.returncode}"]}
+
+
 class Recorder(threading.Thread):
     """Notes the greetings and proofs that the job's own connections begin with."""
 
@@ -317,6 +325,54 @@ def recorded_greetings(recorder):
     return attack
 
 
+class Streams(threading.Thread):
+    """Notes what the job's connections begin with, by who connected to whom."""
+
+    def __init__(self, packets):
+        super().__init__(daemon=True)
+        self.packets, self.begins, self.said, self.ends = packets, {}, {}, False
+
+    def run(self):
+        while not self.ends:
+            if not select.select([self.packets], [], [], 0.05)[0]:
+                continue
+            frame = self.packets.recv(1 << 16)
+            if frame[12:14] != struct.pack("!H", IPV4) or frame[ETHERNET + 9] != 6:
+                continue
+            begin = ETHERNET + (frame[ETHERNET] & 15) * 4
+            end = ETHERNET + int.from_bytes(frame[ETHERNET + 2:ETHERNET + 4], "big")
+            number, flags = int.from_bytes(frame[begin + 4:begin + 8], "big"), frame[begin + 13]
+            who = (frame[ETHERNET + 12:ETHERNET + 20], frame[begin:begin + 4])
+            if flags & 0x12 == 2:
+                self.begins[who], self.said[who] = number + 1, bytearray()
+            elif who in self.begins:
+                at = (number - self.begins[who]) & 0xFFFFFFFF
+                words = frame[begin + (frame[begin + 12] >> 4) * 4:end]
+                if at == len(self.said[who]) < 1 << 18:
+                    self.said[who] += words
+
+
+def recorded_for_libfabric(streams):
+    """Says again, in connections of its own, all that the job's processes said at first in theirs."""
+    def attack(_, places, ends):
+        streams.ends = True
+        streams.join()
+        recorded = [(who, bytes(said)) for who, said in streams.said.items() if said]
+        sent = 0
+        while recorded and time.monotonic() < ends:
+            for (addresses, ports), said in recorded:
+                place = [socket.inet_ntoa(addresses[4:]), int.from_bytes(ports[2:], "big")]
+                stream = connect(place) if place in places else None
+                if stream is None:
+                    continue
+                with stream:
+                    stream.settimeout(0.05)
+                    # libfabric gives anybody the connection that the first words ask for; messages of the job follow.
+                    sent += bool(answer_to(stream, said))
+        return {"sent": sent, "seen": len(recorded), "problems": []}
+    return attack
+
+
 ATTACKS = {
     "forged": by_frames(forged),
     "recorded": by_frames(as_it_was),
@@ -330,13 +386,18 @@ ATTACKS = {
     "garbage": each_connection(garbage, False),
     # What stands behind these ports is libfabric's: it may say what it likes.
     "garbage for libfabric": each_connection(garbage, True),
+    "forged for libfabric": forged_for_libfabric,
 }
 
 
 def main():
     name, seconds = sys.argv[1], float(sys.argv[2])
     packets = wiretap()
-    if name == "recorded greetings":
+    if name == "recorded for libfabric":
+        streams = Streams(packets)
+        streams.start()
+        attack = recorded_for_libfabric(streams)
+    elif name == "recorded greetings":
         recorder = Recorder(packets)
         recorder.start()
         attack = recorded_greetings(recorder)

@@ -28,7 +28,7 @@ import hosts  # noqa: E402
 
 FRAMES = ["forged", "recorded", "out of range", "altered", "flood"]
 CONNECTIONS = ["silent connections", "half-open connections", "wrong greetings", "recorded greetings", "garbage"]
-FABRIC = ["silent connections", "half-open connections", "garbage for libfabric"]
+FABRIC = ["silent connections", "half-open connections", "garbage for libfabric", "recorded for libfabric", "forged for libfabric"]
 # The transport, what it is asked for with, and the attacks. Large messages go by frames too.
 TRANSPORTS = [
     ("clic, raw", {"TOWPATH_NETWORK": "clic", "TOWPATH_CLIC_BULK": "frames"}, FRAMES),
@@ -38,6 +38,8 @@ TRANSPORTS = [
 ]
 SECONDS = {"attack": 2.5, "job": 3.5}
 MEGABYTES = 6
+# libfabric 1.17 gives each connection, a stranger's too, some 9 MB of buffers; there are two.
+MEGABYTES_BY_ATTACK = {"forged for libfabric": 30}
 # A job that takes longer hangs.
 LIMIT = 40
 # An attack of fewer frames or connections is none.
@@ -54,6 +56,14 @@ def compiled(prefix):
     return binary
 
 
+def speaker():
+    """The program that forges messages by libfabric."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
+    build = [os.environ.get("CARGO", "cargo"), "build", "-q", "-p", "towpath-transport", "--example", "ofi_stranger"]
+    subprocess.run(build, cwd=environments.ROOT, check=True)
+    return target / "debug/examples/ofi_stranger"
+
+
 def listening(names):
     """Address and port of every socket that listens on these hosts."""
     found = []
@@ -65,14 +75,14 @@ def listening(names):
     return found
 
 
-def attacked(prefix, binary, attack):
+def attacked(prefix, binary, attack, program):
     """On the first host: runs the job, and the attack from the third host as soon as the ring turns. Prints what became of both as JSON."""
     run, names = os.environ["HOSTS_RUN"], os.environ["HOSTS_NAMES"].split(",")
-    stranger = subprocess.Popen([run, names[2], sys.executable, HERE / "attacks.py", attack, str(SECONDS["attack"])],
+    stranger = subprocess.Popen([run, names[2], sys.executable, HERE / "attacks.py", attack, str(SECONDS["attack"]), *program],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     stranger.stdout.readline()
     command = [prefix / "bin/mpiexec", "--hosts", ",".join(names[:2]), "-ppn", "1", "--launcher", f"{run} {{host}}", "-n", "2",
-               binary, SECONDS["job"], MEGABYTES]
+               binary, SECONDS["job"], MEGABYTES_BY_ATTACK.get(attack, MEGABYTES)]
     job = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     watchdog = threading.Timer(LIMIT, job.kill)
     watchdog.start()
@@ -111,6 +121,8 @@ def run_row(prefix, binary, network, attack):
     """Problems (None: not tested here), what was seen, and the job's output."""
     command = [sys.executable, HERE / "hosts.py", "--hosts", "3", "--hub", "--", sys.executable, __file__, "--prefix", prefix,
                "--attack", attack, "--binary", binary]
+    if attack == "forged for libfabric":
+        command += ["--program", speaker()]
     environment = environments.clean_environment(**network)
     try:
         run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * LIMIT, env=environment)
@@ -136,11 +148,11 @@ def main():
     parser.add_argument("--prefix", type=Path)
     parser.add_argument("--filter", default="", help="a regular expression for 'transport: attack'")
     parser.add_argument("--verbose", action="store_true", help="show the output of passing rows too")
-    for inner in ("--attack", "--binary"):
+    for inner in ("--attack", "--binary", "--program"):
         parser.add_argument(inner, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.attack:
-        return attacked(options.prefix, options.binary, options.attack)
+        return attacked(options.prefix, options.binary, options.attack, [options.program] if options.program else [])
     reason = hosts.forbidden()
     if reason:
         print(f"skipped: {reason}")
