@@ -57,14 +57,13 @@ def rows(prefix):
         yield f"{name}, towpath info", library, None, [*towpath, library]
         yield f"{name}, Rust tests", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--lib", "ofi::"]
         yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--test", "conformance"]
-        yield f"{name}, C programs by tcp", library, "tcp", [*programs, "--filter", CORE]
-    if of_wheel():
-        yield "C programs by shm", of_wheel(), "shm", [*programs, "--filter", r"^point_to_point/(ring|order|modes)"]
+        for provider in ("tcp", "shm"):
+            yield f"{name}, C programs by {provider}", library, provider, [*programs, "--filter", CORE]
 
 
 def told(prefix, library):
     """`towpath info` tells of the library, of its providers, and of what would be chosen."""
-    def networks(**settings):
+    def networks(library=library, **settings):
         environment = environments.clean_environment(TOWPATH_LIBFABRIC=library, **settings)
         said = subprocess.run([prefix / "bin/towpath", "info", "--networks", "--json"], env=environment, capture_output=True, text=True)
         assert said.returncode == 0 and not said.stderr, said
@@ -77,7 +76,19 @@ def told(prefix, library):
     assert other["choice"]["value"] == "clic", other["choice"]
     missing = networks(TOWPATH_NETWORK="ofi", TOWPATH_OFI_PROVIDER="imaginary")["choice"]
     assert missing["value"] == "none" and "has no provider imaginary" in missing["why"], missing
+    dies = networks(library_that_dies())["choice"]
+    assert dies["value"] is None and "ended by signal" in dies["why"], dies
     print("1 passed, 0 failed")
+
+
+def library_that_dies():
+    """A library that ends whoever opens it, as a driver without its device may."""
+    folder = environments.BUILD / "tests/libfabric"
+    folder.mkdir(parents=True, exist_ok=True)
+    source, library = folder / "dies.c", folder / "dies.so"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void die(void) { abort(); }\n")
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", source, "-o", library], check=True)
+    return library
 
 
 def run_row(name, library, provider, command, limit=300):
