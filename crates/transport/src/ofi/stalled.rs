@@ -14,7 +14,7 @@ use super::frame::Frame;
 /// be under way takes over a slow network.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The clock is looked at every so many progresses.
-const SELDOM: u32 = 256;
+pub(super) const SELDOM: u32 = 256;
 
 /// How far the wait for the reads of a peer's memory has come.
 #[derive(Clone, Copy, Debug)]

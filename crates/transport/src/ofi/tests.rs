@@ -280,7 +280,10 @@ fn a_genuine_message_that_makes_no_sense_ends_the_peer() {
 fn a_read_that_fails_is_no_message() {
     over_each_provider(|provider, choice| {
         let mut wires = acquainted(choice, 2);
-        wires[1].0.patience = Duration::from_millis(100);
+        // The shm provider never ends a read of memory that is not registered.
+        if provider != "tcp" {
+            wires[1].0.patience = Duration::from_millis(100);
+        }
         let mut room = [0u8; 1000];
         let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
         let number = wires[1].0.pulls.begin(Pull::new(0, 1, 7, target));
@@ -290,7 +293,6 @@ fn a_read_that_fails_is_no_message() {
         until(&mut wires, |wires| !wires[1].1.lost.is_empty());
         assert!(wires[1].1.pulled.is_empty(), "what did not come is reported as here");
         let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
-        // The shm provider never ends a read of memory that is not registered.
         let wanted = match provider {
             "tcp" => "the way to rank 0 over the fabric is broken: ",
             _ => "rank 0 answers, but what is read from its memory over the fabric never comes",
@@ -319,11 +321,13 @@ fn whoever_computes_is_waited_for_while_its_memory_is_read() {
             wires[1].0.pull(0, key, 7, target);
         }
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0 || !wires[1].1.pulled.is_empty());
-        let end = Instant::now() + Duration::from_millis(200);
+        until(&mut wires[1..], |wires| wires[0].0.peers[0].reading == 0 || wires[0].0.peers[0].probes == 1);
+        // It is asked once, and has all the time that it takes.
+        let end = Instant::now() + 5 * wires[1].0.patience;
         while Instant::now() < end {
-            turns(&mut wires[1..], 1);
+            turns(&mut wires[1..], 2 * stalled::SELDOM as usize);
         }
-        assert!(wires[1].0.peers[0].reading == 0 || wires[1].0.peers[0].probes == 1, "nobody was asked");
+        assert!(wires[1].0.peers[0].probes <= 1);
         until(&mut wires, |wires| wires[1].1.pulled == [7] && wires[0].1.released == [1]);
         assert!(room == bytes && wires[1].1.lost.is_empty());
     });
