@@ -38,6 +38,22 @@ impl Sink for Ends {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
+/// Notes messages, by the first word of their headers.
+#[derive(Default)]
+struct Heard(Vec<u64>);
+
+impl Sink for Heard {
+    fn arrived(&mut self, _: PeerIndex, header: &Header, bytes: *const u8, length: usize) {
+        // SAFETY: the wire lends so many bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+        assert_eq!(bytes, pattern(length, header.words[0] as usize));
+        self.0.push(header.words[0]);
+    }
+    fn released(&mut self, _: u64) {}
+    fn pulled(&mut self, _: u64) {}
+    fn lost(&mut self, _: PeerIndex) {}
+}
+
 /// Two wires that lead to each other by UDP, and where each is reached.
 fn pair() -> ([Clic; 2], [Address; 2]) {
     let interface = interfaces(Some("lo")).remove(0);
@@ -136,4 +152,62 @@ fn bulk_that_nobody_waits_for_keeps_nobody_awake() {
         clic.fall_asleep();
         assert!(begin.elapsed() < Duration::from_secs(10), "it would never sleep again");
     }
+}
+
+/// Sends a message with this number, once there is room for it.
+fn send(from: &mut Clic, number: u64, length: usize) {
+    let (header, bytes) = (Header { protocol: 1, words: [number, 0] }, pattern(length, number as usize));
+    let fill = |into: *mut u8| {
+        // SAFETY: the wire has room for so many bytes.
+        unsafe { into.copy_from_nonoverlapping(bytes.as_ptr(), length) };
+    };
+    while from.copied(0, &header, length, fill).is_err() {
+        from.progress(&mut Nothing);
+    }
+}
+
+/// Looks for messages until there are so many, or nothing has come for a while.
+fn hear(to: &mut Clic, heard: &mut Heard, most: usize) {
+    let mut since = Instant::now();
+    while heard.0.len() < most && since.elapsed() < Duration::from_millis(300) {
+        if to.progress(heard) {
+            since = Instant::now();
+        }
+    }
+}
+
+#[test]
+fn messages_to_a_busy_peer_wait_for_each_other_until_the_next_look() {
+    let ([mut from, mut to], _) = pair();
+    let mut heard = Heard::default();
+    let all: Vec<u64> = (0..100).collect();
+    for number in &all {
+        send(&mut from, *number, 100);
+    }
+    hear(&mut to, &mut heard, all.len());
+    assert!((84..100).contains(&heard.0.len()), "{} of 100 messages went out at once", heard.0.len());
+    from.progress(&mut Nothing);
+    hear(&mut to, &mut heard, all.len());
+    assert_eq!(heard.0, all);
+}
+
+#[test]
+fn messages_of_all_lengths_come_whole_and_in_order() {
+    let ([mut from, mut to], _) = pair();
+    let (mut heard, mut sent) = (Heard::default(), 0);
+    let limit = from.copied_limit(0);
+    for round in 0..200 {
+        for length in [0, 1, 1400, 9000, 20_000 + round, limit].map(|length| length.min(limit)) {
+            send(&mut from, sent, length);
+            sent += 1;
+            to.progress(&mut heard);
+        }
+    }
+    let begin = Instant::now();
+    while from.busy() || heard.0.len() < sent as usize {
+        from.progress(&mut Nothing);
+        to.progress(&mut heard);
+        assert!(begin.elapsed() < Duration::from_secs(30), "{} of {sent}", heard.0.len());
+    }
+    assert_eq!(heard.0, (0..sent).collect::<Vec<u64>>());
 }

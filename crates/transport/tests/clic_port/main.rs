@@ -34,6 +34,15 @@ fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier
             inbox.bulk(sender, receiver, &way, count, longest, last);
         }
     }
+    for lengths in [
+        vec![0; 3],
+        vec![49; 64],
+        vec![longest; 7],
+        [vec![longest; 5], vec![17]].concat(),
+        vec![3, 500, 500, 900, 0, 1],
+    ] {
+        inbox.train(sender, receiver, &way, &lengths);
+    }
     assert_eq!(receiver.counters().truncated, 0);
 }
 

@@ -83,6 +83,28 @@ impl Inbox {
         self.small.iter().copied().filter(|number| numbers.contains(number)).collect()
     }
 
+    /// Sends frames of these lengths together, and receives each where small frames come.
+    pub(crate) fn train(&mut self, sender: &mut Port, receiver: &mut Port, way: &Way, lengths: &[usize]) {
+        let bodies: Vec<Vec<u8>> = (0..).zip(lengths).map(|(number, length)| body(number, *length)).collect();
+        let frames = (0..).zip(&bodies).map(|(number, body)| Frame {
+            header: frame(receiver.endpoint(), Kind::Eager, number, body.len()),
+            body: body.as_ptr(),
+            length: body.len(),
+        });
+        let (frames, mut sent) = (frames.collect::<Vec<Frame>>(), 0);
+        self.small.clear();
+        until("a train arrives", || {
+            if sent < frames.len() {
+                // SAFETY: the bodies live.
+                sent += unsafe { sender.send_train(way, &frames[sent..]) };
+            }
+            receiver.receive(64, &mut |frame| self.take_small(frame));
+            self.small.len() >= frames.len()
+        });
+        self.small.sort_unstable();
+        assert_eq!(self.small, (0..lengths.len() as u32).collect::<Vec<u32>>());
+    }
+
     /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it where it is expected.
     pub(crate) fn bulk(
         &mut self,

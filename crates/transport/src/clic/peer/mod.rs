@@ -177,6 +177,11 @@ impl Peer {
         self.rails.least_payload() * FRAGMENTS
     }
 
+    /// Ordered frames that the peer has not acknowledged.
+    pub fn under_way(&self) -> usize {
+        self.settings.window as usize - self.window.room()
+    }
+
     /// Whether a message of `length` bytes would be taken now.
     pub fn takes(&self, length: u32) -> Result<(), SendError> {
         let parts = (length as usize).div_ceil(self.rails.least_payload()).max(1);

@@ -61,8 +61,10 @@ struct Control([u8; 64]);
 pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incoming)> {
     let (small, port) = bound(address, SMALL_BUFFER)?;
     let (bulk, bulk_port) = bound(address, BULK_BUFFER)?;
-    // A kernel that does not know it delivers datagrams one by one.
-    let _ = set_number(&bulk, libc::SOL_UDP, UDP_GRO, 1);
+    for socket in [&small, &bulk] {
+        // A kernel that does not know it delivers datagrams one by one.
+        let _ = set_number(socket, libc::SOL_UDP, UDP_GRO, 1);
+    }
     if address.is_ipv4() {
         group::prepare(&small, index)?;
     }
@@ -183,26 +185,16 @@ impl Incoming {
     pub(super) fn receive_bulk(&mut self, counters: &mut Counters, arrivals: &mut impl Arrivals) -> bool {
         let scatter = self.scatter.get_or_insert_with(Scatter::new);
         let rows = scatter.prepare(arrivals);
-        let mut control = Control([0; 64]);
-        // SAFETY: a message header of zeros is empty; it names rows and control that live and are writable.
-        let (got, message) = unsafe {
-            let mut message: libc::msghdr = std::mem::zeroed();
-            message.msg_iov = rows.as_mut_ptr();
-            message.msg_iovlen = rows.len() as _;
-            message.msg_control = control.0.as_mut_ptr().cast();
-            message.msg_controllen = control.0.len() as _;
-            (libc::recvmsg(self.bulk.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT), message)
-        };
+        let (got, cut) = receive_message(&self.bulk, rows);
         let Ok(total) = usize::try_from(got) else {
             let Sent::Error(error) = Sent::of(got) else { return false };
             clear(&self.bulk, error);
             counters.errors += 1;
             return true;
         };
-        if total == 0 || message.msg_flags & libc::MSG_TRUNC != 0 {
-            counters.truncated += 1;
-        } else {
-            scatter.hand_out(total, segment_of(&message), counters, arrivals);
+        match cut {
+            Cut::Into(segment) if total > 0 => scatter.hand_out(total, segment, counters, arrivals),
+            _ => counters.truncated += 1,
         }
         true
     }
@@ -216,13 +208,12 @@ fn receive(
     take: &mut impl FnMut(&[u8]),
 ) -> bool {
     for count in 0..most {
-        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        // SAFETY: the buffer is writable for its length.
-        let got = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+        let (got, cut) = receive_message(socket, &mut [row(buffer.as_mut_ptr(), buffer.len())]);
         match usize::try_from(got) {
-            Ok(length) => match buffer.get(..length) {
-                Some(frame) => take(frame),
-                None => counters.truncated += 1,
+            Ok(length) => match cut {
+                Cut::Into(segment) if segment > 0 => buffer[..length].chunks(segment).for_each(&mut *take),
+                Cut::Into(_) => take(&buffer[..length]),
+                Cut::Off => counters.truncated += 1,
             },
             Err(_) => match Sent::of(-1) {
                 Sent::Error(error) => {
@@ -234,6 +225,30 @@ fn receive(
         }
     }
     true
+}
+
+/// What the kernel did to what was received.
+enum Cut {
+    /// It is a super-frame of segments of so many bytes; none if 0.
+    Into(usize),
+    /// Its end is missing: there was not so much room.
+    Off,
+}
+
+/// Receives a datagram or a super-frame into rows that are writable; says how many bytes came, or a negative number.
+fn receive_message(socket: &OwnedFd, rows: &mut [libc::iovec]) -> (isize, Cut) {
+    let mut control = Control([0; 64]);
+    // SAFETY: a message header of zeros is empty; it names rows and control that live and are writable.
+    let (got, message) = unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = rows.as_mut_ptr();
+        message.msg_iovlen = rows.len() as _;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = control.0.len() as _;
+        (libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT), message)
+    };
+    let is_cut_off = message.msg_flags & libc::MSG_TRUNC != 0;
+    (got, if got < 0 || is_cut_off { Cut::Off } else { Cut::Into(segment_of(&message)) })
 }
 
 /// Length of the segments of a super-frame that was received, 0 if it is none.

@@ -4,7 +4,8 @@
 //!               small frames                      bulk (frames of kind Data)
 //!  raw side     a ring that the kernel fills,     a socket that scatters bodies to where they are expected;
 //!               looked at without a system call   frames one by one
-//!  UDP side     a socket                          a socket; super-frames of up to 64 KiB, cut by the interface or the kernel
+//!  UDP side     a socket; trains of several       a socket; super-frames of up to 64 KiB, cut by the interface or the kernel
+//!               frames are super-frames too
 //! ```
 //!
 //! The raw side needs the capability CAP_NET_RAW; the UDP side is always there. Frames on the raw side have an ethertype of
@@ -195,6 +196,15 @@ impl Port {
         unsafe { self.output.send(way, header, body, length) }
     }
 
+    /// As [`Output::send_train`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn send_train(&mut self, way: &Way, frames: &[Frame]) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { self.output.send_train(way, frames) }
+    }
+
     /// As [`Output::send_bulk`].
     ///
     /// # Safety
@@ -273,12 +283,33 @@ impl Output {
     /// # Safety
     /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
     pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { self.send_by(&way.bulk, frames) }
+    }
+
+    /// As [`Output::send_bulk`], for several frames of other kinds: what [`Output::send`] would send one by one.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn send_train(&mut self, way: &Way, frames: &[Frame]) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe {
+            match frames {
+                [frame] => usize::from(self.send(way, &frame.header, frame.body, frame.length)),
+                _ => self.send_by(&way.train, frames),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
+    unsafe fn send_by(&mut self, route: &Route, frames: &[Frame]) -> usize {
         let mut taken = 0;
         while taken < frames.len() {
             let rest = &frames[taken..];
             // SAFETY: promised by the caller.
             let (count, sent) = unsafe {
-                match (&way.bulk, &mut self.raw) {
+                match (route, &mut self.raw) {
                     (Route::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
                     (Route::Crafted(template), Some(raw)) => raw.crafter.send_bulk(template, rest),
                     (Route::Udp(to), _) => self.datagrams.send_bulk(to, rest),

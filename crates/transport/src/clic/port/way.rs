@@ -1,6 +1,6 @@
 //! Ways to peers and groups: everything about a destination that is known before the first frame.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::craft::{End, Template};
 use super::system::Name;
@@ -54,6 +54,8 @@ impl Route {
 #[derive(Clone, Copy)]
 pub struct Way {
     pub(super) small: Route,
+    /// Of several small frames that go out together.
+    pub(super) train: Route,
     pub(super) bulk: Route,
     payload: u16,
 }
@@ -81,23 +83,21 @@ impl Port {
 
     /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
     pub fn way_by(&self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
-        let small = match (small, self.reaches(to)) {
-            (Carrier::Raw, Some(hardware)) => Route::Raw(self.packet(hardware)),
-            _ => Route::Udp(Name::internet(to.place())),
-        };
-        let bulk = match (bulk, self.reaches(to)) {
+        let route = |carrier, place: SocketAddr| match (carrier, self.reaches(to)) {
             (Carrier::Raw, Some(hardware)) => Route::Raw(self.packet(hardware)),
             (Carrier::Crafted, Some(_)) => {
-                self.template(to).map_or(Route::Udp(Name::internet(to.bulk_place())), Route::Crafted)
+                self.template(to, place.port()).map_or(Route::Udp(Name::internet(place)), Route::Crafted)
             }
-            _ => Route::Udp(Name::internet(to.bulk_place())),
+            _ => Route::Udp(Name::internet(place)),
         };
+        // Trains cost least where bulk does, and go to where small frames go.
+        let (small, train, bulk) = (route(small, to.place()), route(bulk, to.place()), route(bulk, to.bulk_place()));
         let headers = match (small, bulk) {
             (Route::Raw(_), Route::Raw(_)) => 0,
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
             _ => IPV6_HEADERS,
         };
-        Way { small, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers) }
+        Way { small, train, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers) }
     }
 
     /// As [`Output::group_way`].
@@ -114,13 +114,13 @@ impl Port {
         to.hardware.filter(|_| self.output.raw.is_some())
     }
 
-    fn template(&self, to: &Address) -> Option<Template> {
+    fn template(&self, to: &Address, to_port: u16) -> Option<Template> {
         let (IpAddr::V4(from), IpAddr::V4(address)) = (self.interface.network.address, to.network.address) else {
             return None;
         };
         let [_, port] = self.input.datagrams.ports();
         let from = End { hardware: self.interface.hardware?, address: from, port };
-        Some(Template::new(from, End { hardware: to.hardware?, address, port: to.bulk_port }))
+        Some(Template::new(from, End { hardware: to.hardware?, address, port: to_port }))
     }
 }
 
@@ -131,7 +131,7 @@ impl Output {
             true => (Route::Raw(Name::packet(self.index, to.hardware, ETHERTYPE)), 0),
             false => (Route::Udp(Name::internet((to.internet, to.port).into())), IPV4_HEADERS),
         };
-        Way { small, bulk: small, payload: payload(self.mtu, headers) }
+        Way { small, train: small, bulk: small, payload: payload(self.mtu, headers) }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the protocol asks for and reports, done with frames and memory. Frames of bulk go out together: those of one peer over
-//! one rail, up to a super-frame.
+//! What the protocol asks for and reports, done with frames and memory. Frames that follow each other go out together, as a super-frame:
+//! those of bulk to one peer over one rail, and those of messages.
 
 use towpath_base::ids::PeerIndex;
 
@@ -47,9 +47,20 @@ pub(super) struct Lines {
     kept: Vec<Vec<Kept>>,
 }
 
-/// Frames of bulk on their way out.
+/// What frames that go out together are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sort {
+    /// Frames of messages, which go to where the receiver looks for small frames.
+    #[default]
+    Train,
+    /// Frames of regions, which go to where it scatters them.
+    Bulk,
+}
+
+/// Frames on their way out together.
 #[derive(Default)]
 struct Burst {
+    sort: Sort,
     to: u32,
     rail: u8,
     bytes: usize,
@@ -65,13 +76,17 @@ struct Copies {
 }
 
 struct Kept {
+    sort: Sort,
     way: Way,
     header: [u8; HEADER_BYTES],
     body: Box<[u8]>,
 }
 
-/// Bytes of bulk that go out at a time.
+/// Bytes that go out at a time.
 const BURST_BYTES: usize = 60 << 10;
+/// While so many frames to a peer are not acknowledged, it has enough to do: messages wait for others until there are so many, or until
+/// the next call.
+const TRAIN: usize = 16;
 
 impl Lines {
     pub(super) fn new(outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
@@ -136,15 +151,16 @@ impl Lines {
         self.burst.copies.as_ref().map_or(0, |copies| copies.total)
     }
 
-    /// Sends a frame of bulk, with others of its kind. The body must stay where it is until [`Lines::flush`]; if it is `users`, it
+    /// Sends a frame, with others of its sort. The body must stay where it is until [`Lines::flush`]; if it is `users`, it
     /// is copied where the wire was told to.
     ///
     /// # Safety
     /// `body` must be readable for `length` bytes, at most `u16::MAX`.
+    #[inline]
     unsafe fn gather(
         &mut self,
-        to: u32,
-        rail: u8,
+        sort: Sort,
+        (to, rail): (u32, u8),
         header: &[u8; HEADER_BYTES],
         (mut body, length): (*const u8, usize),
         users: bool,
@@ -156,7 +172,7 @@ impl Lines {
             return false;
         }
         let burst = &self.burst;
-        let joins = burst.to == to && burst.rail == rail && burst.bytes + length <= BURST_BYTES;
+        let joins = (burst.sort, burst.to, burst.rail) == (sort, to, rail) && burst.bytes + length <= BURST_BYTES;
         if !burst.frames.is_empty() && !joins {
             self.flush();
         }
@@ -167,26 +183,42 @@ impl Lines {
             unsafe { std::ptr::copy_nonoverlapping(body, room.as_mut_ptr(), length) };
             (body, copies.total) = (room.as_ptr(), copies.total + length as u64);
         }
-        (burst.to, burst.rail) = (to, rail);
+        (burst.sort, burst.to, burst.rail) = (sort, to, rail);
         burst.bytes += HEADER_BYTES + length;
         burst.frames.push(Frame { header: *header, body, length });
         true
     }
 
+    /// Whether messages that have been gathered may wait for others, if `under_way` frames to their peer are not acknowledged.
+    #[inline]
+    pub(super) fn may_wait(&self, under_way: usize) -> bool {
+        let gathered = self.burst.frames.len();
+        gathered < TRAIN && under_way >= TRAIN + gathered
+    }
+
     /// Sends what has been gathered. What the interface does not take is kept as a copy, and goes before anything else.
+    #[inline]
     pub(super) fn flush(&mut self) {
-        let Burst { to, rail, frames, .. } = &mut self.burst;
-        if frames.is_empty() {
-            return;
+        if !self.burst.frames.is_empty() {
+            self.flush_some();
         }
+    }
+
+    fn flush_some(&mut self) {
+        let Burst { sort, to, rail, frames, .. } = &mut self.burst;
         if let Some((interface, way)) = self.ways.get(*to as usize).and_then(|ways| ways.get(usize::from(*rail))) {
             let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
-            // SAFETY: bodies lie in regions and buffers that have not ended since they were gathered: `Desk` flushes before.
-            let taken = unsafe { output.send_bulk(way, frames) };
+            // SAFETY: bodies lie in regions and messages that have not ended since they were gathered: `Desk` flushes before.
+            let taken = unsafe {
+                match sort {
+                    Sort::Train => output.send_train(way, frames),
+                    Sort::Bulk => output.send_bulk(way, frames),
+                }
+            };
             kept.extend(frames[taken..].iter().map(|frame| {
                 // SAFETY: as above.
                 let body = unsafe { std::slice::from_raw_parts(frame.body, frame.length) };
-                Kept { way: *way, header: frame.header, body: body.into() }
+                Kept { sort: *sort, way: *way, header: frame.header, body: body.into() }
             }));
         }
         frames.clear();
@@ -198,10 +230,16 @@ impl Lines {
         let mut moved = false;
         for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
             let mut gone = 0;
-            for Kept { way, header, body } in kept.iter() {
+            for Kept { sort, way, header, body } in kept.iter() {
                 let frame = [Frame { header: *header, body: body.as_ptr(), length: body.len() }];
                 // SAFETY: the body is a slice.
-                if unsafe { output.send_bulk(way, &frame) } == 0 {
+                let taken = unsafe {
+                    match sort {
+                        Sort::Train => output.send_train(way, &frame),
+                        Sort::Bulk => output.send_bulk(way, &frame),
+                    }
+                };
+                if taken == 0 {
                     break;
                 }
                 gone += 1;
@@ -278,7 +316,11 @@ impl<S: Sink> Outlet for Desk<'_, S> {
         let (pointer, length) = match body {
             Body::Own(bytes) => (bytes.as_ptr(), bytes.len()),
             Body::Message { buffer, offset, length } => {
-                (self.holdings.messages.at(buffer).wrapping_add(offset as usize), usize::from(length))
+                let body = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
+                // SAFETY: a part of a message whose memory is not used again before `Outlet::sent`, which flushes.
+                return unsafe {
+                    self.lines.gather(Sort::Train, (to, rail), header, (body, usize::from(length)), false)
+                };
             }
             Body::Region { token, offset, length } => {
                 let Some(origin) = self.holdings.origins.of(token) else { return true };
@@ -292,7 +334,7 @@ impl<S: Sink> Outlet for Desk<'_, S> {
                     At::Here(pointer) => {
                         let users = origin.is_users();
                         // SAFETY: so many bytes of the region lie there; the length came as 16 bits.
-                        unsafe { self.lines.gather(to, rail, header, (pointer, length), users) }
+                        unsafe { self.lines.gather(Sort::Bulk, (to, rail), header, (pointer, length), users) }
                     }
                     At::Later => false,
                     At::Never => true,
@@ -334,6 +376,8 @@ impl<S: Sink> Outlet for Desk<'_, S> {
 
     #[inline]
     fn sent(&mut self, _to: u32, buffer: u64) {
+        // A frame that goes out again may have been answered already.
+        self.lines.flush();
         self.holdings.messages.end(buffer);
     }
 
@@ -364,6 +408,7 @@ impl<S: Sink> Outlet for Desk<'_, S> {
     }
 
     fn broadcast_sent(&mut self, _group: u32, buffer: u64) {
+        self.lines.flush();
         self.holdings.messages.end(buffer);
     }
 
