@@ -72,7 +72,8 @@ const READS: u32 = 256;
 const READ_BYTES: usize = 4 << 20;
 /// Completions taken in one progress.
 const BATCH: usize = 16;
-/// The longest sleep where the provider has a descriptor, which may miss what it promises, and where it has none.
+/// The longest sleep where the provider has a descriptor, which may miss what it promises, and where it tells nothing of
+/// what is waited for.
 const SLEEPS_NANOSECONDS: (i64, i64) = (5_000_000, 500_000);
 
 const _: () = assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
@@ -315,18 +316,19 @@ impl Ofi {
     }
 
     /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by time too: after 5 ms, or
-    /// half a millisecond where the provider has no descriptor.
+    /// half a millisecond where the provider has no descriptor, or something waits that the provider tells nothing of.
     pub fn may_sleep(&mut self) -> bool {
-        // A provider that takes nothing now does not say when it does.
-        let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
-        if self.closed || waits || !self.dead.is_empty() || self.leaving.is_some() {
+        if self.closed {
             return false;
         }
-        let (with, without) = SLEEPS_NANOSECONDS;
-        let longest = if self.endpoint.descriptor().is_some() { with } else { without };
+        // A provider that takes nothing now does not say when it does: with a peer that has not yet accepted a connection that
+        // may be long, and whoever polled meanwhile could keep that very peer from its core.
+        let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
+        let by_time = waits || !self.dead.is_empty() || self.leaving.is_some() || self.endpoint.descriptor().is_none();
+        let (told, untold) = SLEEPS_NANOSECONDS;
         let once = Itimerspec {
             it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: 0, tv_nsec: longest },
+            it_value: Timespec { tv_sec: 0, tv_nsec: if by_time { untold } else { told } },
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).is_ok() && self.endpoint.may_sleep()
     }

@@ -363,6 +363,27 @@ fn reads_are_no_longer_than_the_provider_takes() {
 }
 
 #[test]
+fn whoever_waits_for_the_provider_sleeps_a_little() {
+    over_each_provider(|_, choice| {
+        // The other one does not answer, so some providers take nothing.
+        let mut wires = wires(choice, 2);
+        send(&mut wires[0].0, 0, 1);
+        turns(&mut wires[..1], 20);
+        let wire = &mut wires[0].0;
+        let begin = Instant::now();
+        while !wire.may_sleep() {
+            wire.progress(&mut Inbox::default());
+            assert!(begin.elapsed() < Duration::from_secs(10), "it never sleeps, with {} waiting", wire.writing.len());
+        }
+        let descriptor = wire.descriptor();
+        let mut sources = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
+        let longest = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut sources, Some(&longest)), Ok(1), "nothing wakes it");
+        until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
+    });
+}
+
+#[test]
 fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
     over_each_provider(|provider, choice| {
         // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect to it again.
