@@ -5,6 +5,8 @@
     hosts.py --hosts 4 --mtu 9000 --rails 2 --rate 1gbit -- COMMAND...
     hosts.py --loss 1 --duplicate 1 --reorder 1 --seed 7 -- COMMAND...       over a wire that loses, doubles and delays frames
     hosts.py --rate 1gbit --kernel-loss 1 -- COMMAND...                      each host's kernel loses what arrives, fast
+    hosts.py --hosts 3 --segments 2 -- COMMAND...                            a router between the first and third host, and the second
+    hosts.py --swallow frames -- COMMAND...                                  over a switch that passes nothing but IP
     hosts.py --rails 2 --kill-rail 1 --after 2 [--silently] -- COMMAND...    a network dies meanwhile
 
 Two hosts are joined by a cable, more by a bridge; each further rail is a network of its own (10.77.RAIL.HOST/24). COMMAND
@@ -77,7 +79,7 @@ def make(options):
         links.ip("-n", name, "link", "set", "lo", "up")
     rails = links.join(names, options)
     known = NAMESPACES / "hosts"
-    lines = [f"10.77.0.{number + 1} {name}" for number, name in enumerate(names)]
+    lines = [f"{links.address(0, place, options.segments)[0]} {name}" for place, name in enumerate(names)]
     known.write_text("\n".join(["127.0.0.1 localhost", *lines, ""]))
     subprocess.run(["mount", "--bind", known, "/etc/hosts"], check=True)
     return names, rails

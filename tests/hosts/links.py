@@ -37,6 +37,8 @@ def add_options(parser):
     parser.add_argument("--mtu", type=int, default=1500, help="longest packet of the networks")
     parser.add_argument("--rails", type=int, default=1, help="networks that join all hosts")
     parser.add_argument("--hub", action="store_true", help="what one host sends, the others see too")
+    parser.add_argument("--swallow", choices=["frames", "udp"], help="a switch that passes nothing but IP, as in many rented networks, or no UDP")
+    parser.add_argument("--segments", type=int, default=1, help="so many bridges instead of one, with a router between; the hosts take turns")
     parser.add_argument("--rate", help="speed of every link, as tc writes it (1gbit)")
     for name, what in [("loss", "lost"), ("duplicate", "doubled"), ("reorder", "overtaken by others")]:
         parser.add_argument(f"--{name}", type=float, default=0, metavar="PERCENT", help=f"frames of each direction that are {what}")
@@ -50,7 +52,7 @@ def add_options(parser):
 def words(options):
     """The command line that gives these options again."""
     said = []
-    for name in ("hosts", "mtu", "rails", "rate", "loss", "duplicate", "reorder", "seed", "kernel_loss", "kill_rail", "after"):
+    for name in ("hosts", "mtu", "rails", "rate", "loss", "duplicate", "reorder", "seed", "kernel_loss", "kill_rail", "after", "segments", "swallow"):
         value = getattr(options, name)
         if value is not None:
             said += ["--" + name.replace("_", "-"), str(value)]
@@ -59,7 +61,15 @@ def words(options):
 
 def is_rough(options):
     """Whether the switch in user space is needed."""
-    return bool(options.loss or options.duplicate or options.reorder)
+    return bool(options.loss or options.duplicate or options.reorder or options.swallow)
+
+
+def address(rail, place, segments):
+    """Address of a host on a network, and how many of its bits the network has; the router of its segment."""
+    if segments == 1:
+        return f"10.77.{rail}.{place + 1}", 24, None
+    first = 64 * (place % segments)
+    return f"10.77.{rail}.{first + place // segments + 1}", 26, f"10.77.{rail}.{first + 62}"
 
 
 def prepare(options):
@@ -89,7 +99,7 @@ class Rail:
         self.ports = [f"port{number}-{place}" for place in range(len(names))]
         self.switch = None
         silent = options.silently and options.kill_rail == number
-        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.hub
+        self.is_cable = len(names) == 2 and not is_rough(options) and not silent and not options.hub and options.segments == 1
 
     def join(self):
         """Makes the cables, each host's device and what stands in the middle."""
@@ -98,24 +108,32 @@ class Rail:
         else:
             self.make_ports()
         for place, name in enumerate(self.names):
-            self.set_up(name, place + 1)
+            self.set_up(name, place)
         if is_rough(self.options):
             self.start_switch()
 
     def make_ports(self):
         """The other ends of the hosts' cables, which end in this namespace."""
-        mtu, bridge = self.options.mtu, f"bridge{self.number}"
-        if not is_rough(self.options):
+        mtu, segments = self.options.mtu, self.options.segments
+        bridges = [] if is_rough(self.options) else [f"bridge{self.number}-{segment}" for segment in range(segments)]
+        for place, bridge in enumerate(bridges):
             # A bridge that forgets at once where anybody is sends everything to all.
             ip("link", "add", bridge, "mtu", mtu, "type", "bridge", *(["ageing_time", 0] if self.options.hub else []))
             ip("link", "set", bridge, "up")
-        for port, name in zip(self.ports, self.names):
+            if segments > 1:
+                _, bits, router = address(self.number, place, segments)
+                ip("address", "add", f"{router}/{bits}", "dev", bridge)
+                Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+        for place, (port, name) in enumerate(zip(self.ports, self.names)):
             ip("link", "add", port, "mtu", mtu, "type", "veth", "peer", "name", self.device, "netns", name)
-            ip("link", "set", port, *([] if is_rough(self.options) else ["master", bridge]), "up")
+            ip("link", "set", port, *(["master", bridges[place % segments]] if bridges else []), "up")
 
-    def set_up(self, name, host):
-        ip("-n", name, "address", "add", f"10.77.{self.number}.{host}/24", "dev", self.device)
+    def set_up(self, name, place):
+        own, bits, router = address(self.number, place, self.options.segments)
+        ip("-n", name, "address", "add", f"{own}/{bits}", "dev", self.device)
         ip("-n", name, "link", "set", self.device, "mtu", self.options.mtu, "up")
+        if router:
+            ip("-n", name, "route", "add", f"10.77.{self.number}.0/24", "via", router)
         if is_rough(self.options) or self.options.kernel_loss or self.options.hub:
             on(name, sys.executable, __file__, self.device)
         if self.options.rate:
@@ -128,6 +146,7 @@ class Rail:
         program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "quick/examples/rough_wire"
         options = self.options
         faults = [word for name in ("loss", "duplicate", "reorder") for word in (f"--{name}", getattr(options, name))]
+        faults += ["--swallow", options.swallow] if options.swallow else []
         command = [program, *faults, "--seed", options.seed + self.number, *self.ports]
         self.switch = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.switch.stdout.readline() != "ready\n":

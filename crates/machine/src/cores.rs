@@ -21,6 +21,13 @@ pub fn affinity() -> Mask {
     mask
 }
 
+/// How many processors the system runs on, whoever may use them; at least 1.
+pub fn online() -> usize {
+    // SAFETY: the call only asks.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(count).unwrap_or(1).max(1)
+}
+
 /// How many processors a mask names.
 pub fn count(mask: &Mask) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
@@ -50,10 +57,15 @@ pub fn allowed(mask: &Mask) -> usize {
 
 /// Adds a rank's mask to the union in the segment. Once per rank.
 pub fn announce(head: &SegmentHead, mask: &Mask) {
+    unite(head, mask);
+    head.affinities.fetch_add(1, Ordering::Release);
+}
+
+/// Adds a rank's mask to the union in the segment, for ranks that meet before all of them have announced theirs.
+pub fn unite(head: &SegmentHead, mask: &Mask) {
     for (shared, own) in head.affinity.iter().zip(mask) {
         shared.fetch_or(*own, Ordering::Relaxed);
     }
-    head.affinities.fetch_add(1, Ordering::Release);
 }
 
 /// How many ranks have announced their masks, and the union of these.
@@ -80,6 +92,7 @@ mod tests {
         let mask = affinity();
         assert!(count(&mask) >= 1);
         assert!((1..=count(&mask)).contains(&allowed(&mask)));
+        assert!(online() >= 1);
         assert_eq!(mask_of(&listed(&mask)), mask);
     }
 

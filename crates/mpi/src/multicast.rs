@@ -75,7 +75,9 @@ const TRIALS: usize = 3;
 /// The memory that the operation names must be as the standard asks.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
-    if size <= FEWEST_RECEIVERS || !world::lane().is_ok_and(|lane| lane.hold().engine.wire().clic().is_some()) {
+    if size <= FEWEST_RECEIVERS
+        || !world::lane().is_ok_and(|lane| lane.hold().engine.wire().clic().is_some_and(Clic::reaches_all))
+    {
         return None;
     }
     let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);

@@ -35,7 +35,8 @@ impl Bulk {
 /// What may lead to other hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// A fabric where all are on one, else connections.
+    /// A fabric where all are on one; else frames below IP to hosts where they have shown to work and pay, and connections to the
+    /// others.
     #[default]
     Best,
     /// Frames, below IP where that works, or by UDP.
@@ -78,11 +79,21 @@ impl Choice {
 
     /// Whether frames may be used.
     pub(super) fn frames(self) -> bool {
+        matches!(self, Choice::Best | Choice::Clic | Choice::Udp)
+    }
+
+    /// Whether frames must be used: a host that they do not reach ends the start.
+    pub(super) fn only_frames(self) -> bool {
         matches!(self, Choice::Clic | Choice::Udp)
     }
 
     /// Whether frames may go below IP.
     pub(super) fn raw(self) -> bool {
-        self == Choice::Clic
+        matches!(self, Choice::Best | Choice::Clic)
+    }
+
+    /// Whether frames may go by UDP. Nobody chooses that unasked: it takes as long as a connection (`ARCHITECTURE.md` has the figures).
+    pub(super) fn udp(self) -> bool {
+        self.only_frames()
     }
 }

@@ -1,11 +1,15 @@
-//! Meeting the processes of other hosts by frames: interfaces are opened, cards exchanged, ways tried, and what works is used.
+//! Meeting the processes of other hosts by frames: interfaces are opened, cards exchanged, ways tried, and what works is used. Where
+//! frames were asked for they must reach all hosts. Else each pair of hosts uses them that reach each other below IP; others use
+//! connections, and hosts that frames would not serve well ([`Absence`]) open nothing and are not tried.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
+use towpath_machine::cores;
 use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Port, RawSide, interfaces};
 use towpath_transport::clic::rails::MOST_RAILS;
@@ -13,13 +17,15 @@ use towpath_transport::clic::wire::{Facing, HostCard, Opposite, Ports, RAW, UDP,
 use towpath_transport::clic::{Clic, Contact, Identity};
 use towpath_transport::shm::Segment;
 
+use super::absence::{Absence, MOST_RANKS};
 use super::choice::{Bulk, Choice, SETTING};
-use super::{INTERFACES, first_of, host_of, key_of, others, read};
+use super::{INTERFACES, first_of, host_of, key_of, others, text_of, unknown};
 use crate::error::{Result, fail};
 use crate::world::failed_start;
 
-/// How long ways are tried that do not answer.
+/// How long ways are tried that do not answer, where frames were asked for, and where connections will do as well.
 const PATIENCE: Duration = Duration::from_millis(300);
+const SHORT_PATIENCE: Duration = Duration::from_millis(80);
 /// On a host with more processes of the job than this, frames go by UDP: the kernel shows every frame below IP to every
 /// process, and finds the owner of a datagram at once.
 const RAW_RANKS: usize = 8;
@@ -30,12 +36,14 @@ const SLOW: u32 = 1000;
 /// Every process of a job has its first life: the key of the job tells jobs apart.
 const LIFE: u32 = 1;
 
-/// The way to another host that both hosts have found good.
+/// The way to another host.
 #[derive(Clone, Debug)]
 struct Way {
     card: HostCard,
-    /// By rail: the interfaces, and whether frames go below IP.
-    rails: Vec<(Facing, bool)>,
+    /// By rail: the interfaces, and what works over them, as [`RAW`] and [`UDP`]. Those that both hosts have found good.
+    rails: Vec<(Facing, u8)>,
+    /// Why there are none.
+    why: String,
 }
 
 /// What this process has of frames while it starts.
@@ -44,27 +52,89 @@ pub(super) struct Frames {
     bulk: Bulk,
     /// This host has too many processes for frames below IP.
     crowded: bool,
+    /// Why this host takes no part; then there are no ports.
+    absence: Option<Absence>,
+    /// Processes of this host share processors.
+    shares: bool,
     ports: Vec<Port>,
     key: JobKey,
     /// By host; `None` for the own one, and without rails for those that frames do not reach.
     ways: Vec<Option<Way>>,
+    /// All hosts reach each other by frames.
+    everywhere: bool,
 }
 
 impl Frames {
-    /// Opens the interfaces, and tells the host's first rank by the control page at which ports.
-    pub(super) fn open(choice: Choice, segment: &Segment) -> Result<Frames> {
-        let crowded = segment.ranks() > RAW_RANKS;
+    /// Opens the interfaces, and tells the host's other ranks by the control page at which ports.
+    pub(super) fn open(choice: Choice, segment: &Segment, on_fabric: bool) -> Result<Frames> {
+        cores::unite(segment.head(), &cores::affinity());
+        let (ranks, forced) = (segment.ranks(), choice.only_frames());
+        let absence = match forced {
+            true => None,
+            false if on_fabric => Some(Absence::OnFabric),
+            false if ranks > MOST_RANKS => Some(Absence::Crowded),
+            false if ranks > cores::online() => Some(Absence::Shared),
+            false => None,
+        };
+        let crowded = ranks > RAW_RANKS;
         let raw = if choice.raw() && !crowded { RawSide::Small } else { RawSide::Closed };
-        let mut ports: Vec<Port> = Vec::new();
-        for interface in interfaces(config::setting(INTERFACES).as_deref()).iter().take(MOST_RAILS) {
-            let endpoint = ports.first().map(Port::endpoint);
-            ports.push(Port::open(interface, endpoint, raw).map_err(failed_start)?);
+        let mut frames = Frames {
+            choice,
+            bulk: Bulk::of_settings()?,
+            crowded,
+            absence,
+            shares: false,
+            ports: Vec::new(),
+            key: JobKey([0; 2]),
+            ways: Vec::new(),
+            everywhere: false,
+        };
+        if absence.is_none() {
+            frames.open_ports(raw)?;
         }
-        for (port, place) in ports.iter().zip(&segment.own_control().interfaces) {
+        for (port, place) in frames.ports.iter().zip(&segment.own_control().interfaces) {
             let address = port.address();
             place.store(u32::from(address.port) | u32::from(address.bulk_port) << 16, Ordering::Release);
         }
-        Ok(Frames { choice, bulk: Bulk::of_settings()?, crowded, ports, key: JobKey([0; 2]), ways: Vec::new() })
+        Ok(frames)
+    }
+
+    fn open_ports(&mut self, raw: RawSide) -> Result<()> {
+        let mut all = interfaces(config::setting(INTERFACES).as_deref());
+        if !self.choice.udp() {
+            all.retain(|interface| interface.hardware.is_some() && !interface.network.address.is_loopback());
+            self.absence = all.is_empty().then_some(Absence::NoEthernet);
+        }
+        for interface in all.iter().take(MOST_RAILS) {
+            let endpoint = self.ports.first().map(Port::endpoint);
+            let port = Port::open(interface, endpoint, raw).map_err(failed_start)?;
+            if !self.choice.udp() && port.without_raw().is_some() {
+                self.ports.clear();
+                self.absence = Some(Absence::Refused);
+                return Ok(());
+            }
+            self.ports.push(port);
+        }
+        Ok(())
+    }
+
+    /// Comes to the same answer as all ranks of this host about whether it takes part. To be called when all have opened what they
+    /// will open.
+    pub(super) fn settle(&mut self, segment: &Segment) {
+        let ranks = segment.ranks();
+        self.shares = cores::are_shared(segment.head(), ranks as u32);
+        if self.choice.only_frames() || matches!(self.absence, Some(Absence::Crowded)) {
+            return;
+        }
+        let has_none = |rank: usize| segment.control(rank).interfaces[0].load(Ordering::Acquire) == 0;
+        if self.shares {
+            self.absence = Some(Absence::Shared);
+        } else if (0..ranks).any(has_none) {
+            self.absence.get_or_insert(Absence::Refused);
+        }
+        if self.absence.is_some() {
+            self.ports.clear();
+        }
     }
 
     /// The own host's card, with the ports of all its ranks.
@@ -79,42 +149,86 @@ impl Frames {
         }
     }
 
-    /// Publishes the host's card.
+    /// Publishes the host's card, or why it takes no part.
     pub(super) fn publish(&self, launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<()> {
         let host = host_of(job, job.rank);
-        launcher.put(&key_of("frames", host), &self.card(job, segment).to_text()).map_err(failed_start)
+        let text = match self.absence {
+            Some(absence) => absence.word().to_owned(),
+            None => self.card(job, segment).to_text(),
+        };
+        launcher.put(&key_of("frames", host), &text).map_err(failed_start)
     }
 
     /// Finds out which hosts frames reach, and how. Collective over the job.
     pub(super) fn meet(&mut self, launcher: &mut dyn Launcher, job: &Job, secret: &[u8]) -> Result<()> {
         self.key = JobKey::of_secret(secret);
-        let own_host = host_of(job, job.rank);
-        let own = HostCard { interfaces: self.ports.iter().map(Port::address).collect(), ports: Vec::new() };
-        let hosts: Vec<u32> = (0..job.hosts() as u32).collect();
-        for &host in &hosts {
-            self.ways.push(if host == own_host {
-                None
-            } else {
-                let card = read(launcher, job, "frames", host, HostCard::parse)?;
-                let rails = own.facing(&card).into_iter().map(|facing| (facing, false)).collect();
-                Some(Way { card, rails })
-            });
+        let (hosts, own_host) = (job.hosts() as u32, host_of(job, job.rank));
+        let mut present = Vec::new();
+        for host in 0..hosts {
+            let text = text_of(launcher, job, "frames", host)?;
+            let absence = Absence::parse(&text);
+            if absence.is_none() {
+                present.push(host);
+            }
+            let way = match absence {
+                _ if host == own_host => None,
+                Some(absence) => Some(self.apart(absence.reason("that host"))),
+                None => {
+                    let card = HostCard::parse(&text).ok_or_else(|| unknown(first_of(job, host)))?;
+                    Some(self.facing(card))
+                }
+            };
+            self.ways.push(way);
         }
-        if job.local_rank == 0 {
+        // All come to the same answer, so nobody is waited for in vain.
+        if present.len() > 1 {
+            self.try_and_agree(launcher, job, &present)?;
+        }
+        self.check(job)
+    }
+
+    /// Another host is not reached by frames, for a reason of this host, if it has one, else for the given one.
+    fn apart(&self, why: String) -> Way {
+        let why = self.absence.map_or(why, |absence| absence.reason("this host"));
+        Way { card: HostCard::default(), rails: Vec::new(), why }
+    }
+
+    /// How another host may be reached, by its card.
+    fn facing(&self, card: HostCard) -> Way {
+        if self.absence.is_some() {
+            return self.apart(String::new());
+        }
+        let own = HostCard { interfaces: self.ports.iter().map(Port::address).collect(), ports: Vec::new() };
+        let both = own.facing(&card).into_iter().filter(|facing| facing.near || self.choice.udp());
+        let rails: Vec<(Facing, u8)> = both.map(|facing| (facing, 0)).collect();
+        let why = if rails.is_empty() { "it is in no network of this host" } else { "no frames arrive" };
+        Way { card, rails, why: why.to_owned() }
+    }
+
+    /// Tries the ways and keeps those that both ends have found good.
+    fn try_and_agree(&mut self, launcher: &mut dyn Launcher, job: &Job, present: &[u32]) -> Result<()> {
+        let own_host = host_of(job, job.rank);
+        if job.local_rank == 0 && present.contains(&own_host) {
             let verdicts = self.try_all(job);
             launcher.put(&key_of("ways", own_host), &verdicts.to_text()).map_err(failed_start)?;
         }
         launcher.fence().map_err(failed_start)?;
-        let verdicts =
-            |launcher: &mut dyn Launcher, host| read(launcher, job, "ways", host, |text| Some(Verdicts::parse(text)));
-        let ours = verdicts(launcher, own_host)?;
-        for &host in &hosts {
-            if host != own_host {
-                let theirs = verdicts(launcher, host)?;
-                self.keep_what_works(host, |rail| ours.of(host as usize, rail) & theirs.of(own_host as usize, rail));
-            }
+        let mut verdicts = vec![Verdicts::default(); job.hosts()];
+        for &host in present {
+            verdicts[host as usize] = Verdicts::parse(&text_of(launcher, job, "ways", host)?);
         }
-        self.check(job)
+        let works = |one: u32, other: u32, rail: usize| {
+            verdicts[one as usize].of(other as usize, rail) & verdicts[other as usize].of(one as usize, rail)
+        };
+        for &host in present.iter().filter(|host| **host != own_host) {
+            self.keep_what_works(host, |rail| works(own_host, host, rail));
+        }
+        let wanted = self.wanted();
+        let reach = |one: &u32, other: &u32| (0..MOST_RAILS).any(|rail| works(*one, *other, rail) & wanted == wanted);
+        self.everywhere = present.len() == job.hosts()
+            && present.iter().all(|one| present.iter().all(|other| one == other || reach(one, other)));
+        self.close_unused();
+        Ok(())
     }
 
     /// The first rank of each host tries the ways to all other hosts. The verdicts have a place for each host, the own one too.
@@ -123,7 +237,7 @@ impl Frames {
         for (host, way) in (0u32..).zip(&self.ways) {
             let rank = first_of(job, host);
             let (mut rails, mut endpoint) = (Vec::new(), 0);
-            if let Some(Way { card, rails: facing }) = way {
+            if let Some(Way { card, rails: facing, .. }) = way {
                 endpoint = card.endpoint(0).unwrap_or(0);
                 for (Facing { own, other, near }, _) in facing {
                     let address = card.address(0, *other);
@@ -135,21 +249,49 @@ impl Frames {
             }
             opposites.push(Opposite { rank, endpoint, rails });
         }
-        try_ways(&self.identity(job), &mut self.ports, &opposites, PATIENCE)
+        let patience = if self.choice.only_frames() { PATIENCE } else { SHORT_PATIENCE };
+        try_ways(&self.identity(job), &mut self.ports, &opposites, patience)
     }
 
-    /// Keeps the rails to a host that both ends have found good; below IP where that works.
+    /// Keeps the rails to a host that both ends have found good.
     fn keep_what_works(&mut self, host: u32, works: impl Fn(usize) -> u8) {
-        let Some(Some(way)) = self.ways.get_mut(host as usize) else { return };
+        let (wanted, Some(Some(way))) = (self.wanted(), self.ways.get_mut(host as usize)) else { return };
         let rails = std::mem::take(&mut way.rails).into_iter().enumerate();
-        let usable = rails.filter(|(rail, _)| works(*rail) & (RAW | UDP) != 0);
-        way.rails = usable.map(|(rail, (facing, _))| (facing, works(rail) & RAW != 0)).collect();
+        let tried = rails.map(|(rail, (facing, _))| (facing, works(rail)));
+        let (good, bad): (Vec<_>, Vec<_>) = tried.partition(|(_, works)| works & wanted == wanted);
+        way.rails = good;
+        if let Some(worked) = bad.iter().map(|(_, works)| *works).max() {
+            let why = match worked {
+                UDP => "Ethernet frames of the type 0x88b5 do not arrive, while UDP does",
+                RAW => "UDP does not arrive, while Ethernet frames of the type 0x88b5 do",
+                _ => "no frames arrive",
+            };
+            why.clone_into(&mut way.why);
+        }
+    }
+
+    /// What must work over a rail. Several frames at a time travel as UDP where single ones go below IP, so below IP needs both.
+    fn wanted(&self) -> u8 {
+        if self.choice.udp() { UDP } else { RAW | UDP }
+    }
+
+    /// Closes interfaces by which nobody is reached.
+    fn close_unused(&mut self) {
+        let facings = self.ways.iter().flatten().flat_map(|way| way.rails.iter().map(|(facing, _)| facing.own));
+        let used: BTreeSet<usize> = facings.collect();
+        let place: Vec<Option<usize>> =
+            (0..self.ports.len()).map(|port| used.iter().position(|other| *other == port)).collect();
+        for (facing, _) in self.ways.iter_mut().flatten().flat_map(|way| &mut way.rails) {
+            facing.own = place[facing.own].unwrap_or(0);
+        }
+        let mut kept = place.iter().map(Option::is_some);
+        self.ports.retain(|_| kept.next() == Some(true));
     }
 
     /// Whether all hosts are reached as the settings want it.
     fn check(&self, job: &Job) -> Result<()> {
         let lacks = |way: &Option<Way>| way.as_ref().is_some_and(|way| way.rails.is_empty());
-        match self.ways.iter().position(lacks) {
+        match self.ways.iter().position(lacks).filter(|_| self.choice.only_frames()) {
             Some(host) => {
                 let rank = first_of(job, host as u32);
                 fail!(
@@ -164,17 +306,16 @@ impl Frames {
 
     fn identity(&self, job: &Job) -> Identity {
         let endpoint = self.ports.first().map_or(0, Port::endpoint);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let drowsy = job.local_ranks.len() > cores;
-        Identity { own: PeerIndex(job.rank), endpoint, incarnation: LIFE, key: self.key, drowsy }
+        Identity { own: PeerIndex(job.rank), endpoint, incarnation: LIFE, key: self.key, drowsy: self.shares }
     }
 
     /// The wire to all processes that frames reach, if there are any.
     pub(super) fn into_wire(self, job: &Job) -> Result<Option<Clic>> {
         let contact = |(rank, host, local): (u32, u32, usize)| {
             let way = self.ways.get(host as usize)?.as_ref().filter(|way| !way.rails.is_empty())?;
-            let rail =
-                |(facing, raw): &(Facing, bool)| Some((facing.own, way.card.address(local, facing.other)?, *raw));
+            let rail = |(facing, works): &(Facing, u8)| {
+                Some((facing.own, way.card.address(local, facing.other)?, works & RAW != 0))
+            };
             Some(Contact {
                 peer: PeerIndex(rank),
                 endpoint: way.card.endpoint(local)?,
@@ -187,8 +328,9 @@ impl Frames {
             return Ok(None);
         }
         let copies = config::number(COPY) == Some(1);
-        let clic = Clic::new(self.identity(job), self.ports, &contacts).map_err(failed_start)?;
-        Ok(Some(clic.copying(copies)))
+        let (identity, everywhere) = (self.identity(job), self.everywhere);
+        let clic = Clic::new(identity, self.ports, &contacts).map_err(failed_start)?;
+        Ok(Some(clic.copying(copies).reaching_all(everywhere)))
     }
 
     /// Whether large messages to a host go by a connection.
@@ -209,13 +351,13 @@ impl Frames {
     pub(super) fn routes(&self, job: &Job) -> Vec<String> {
         let word = |(host, way): (u32, &Way)| {
             let rank = first_of(job, host);
-            let name = |(facing, raw): &(Facing, bool)| {
-                let by = if *raw { "Ethernet frames" } else { "UDP" };
+            let name = |(facing, works): &(Facing, u8)| {
+                let by = if works & RAW != 0 { "Ethernet frames" } else { "UDP" };
                 format!("{} by {by}", self.ports[facing.own].interface().name)
             };
             let rails: Vec<String> = way.rails.iter().map(name).collect();
             if rails.is_empty() {
-                return format!("host {host} (rank {rank}): tcp, since no frames arrive");
+                return format!("host {host} (rank {rank}): tcp, since {}", way.why);
             }
             let (rails, why) = (rails.join(" and "), self.why_not_raw(way));
             let bulk = if self.is_streamed(way) { "; large messages by tcp" } else { "" };
@@ -226,7 +368,7 @@ impl Frames {
 
     /// Why frames do not go below IP, where they do not.
     fn why_not_raw(&self, way: &Way) -> String {
-        let udp = way.rails.iter().find(|(_, raw)| !raw);
+        let udp = way.rails.iter().find(|(_, works)| works & RAW == 0);
         let Some((facing, _)) = udp.filter(|_| self.choice.raw()) else { return String::new() };
         match self.ports[facing.own].without_raw() {
             Some(_) if self.crowded => format!(" (a host has more than {RAW_RANKS} ranks)"),

@@ -1,10 +1,12 @@
 //! How the processes of a job on several hosts find each other, and which transport leads where.
 //!
 //! Where all are on a fabric, it carries everything. Else each host's first rank publishes a card with the host's addresses and
-//! the ports of its ranks (which it reads in their control pages), and everybody reads the cards of the other hosts. Where frames
-//! may be used, the first ranks then try the ways between their hosts and publish what works. All ranks of two hosts come to
-//! the same choice, because they read the same. Connections are opened later, by whoever has something to say.
+//! the ports of its ranks (which it reads in their control pages), and everybody reads the cards of the other hosts. The first ranks of
+//! hosts that take part in frames then try the ways between them and publish what works. All ranks of two hosts come to
+//! the same choice, because they read the same; each pair of hosts has its own. Connections are opened later, by whoever has something
+//! to say.
 
+mod absence;
 mod choice;
 mod frames;
 mod routes;
@@ -83,10 +85,13 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     let fabric = if choice.fabric() { crate::fabric::open(launcher, job, &own)? } else { None };
     let listener = Listener::open().map_err(failed_start)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
-    let frames = choice.frames().then(|| Frames::open(choice, segment)).transpose()?;
+    let mut frames = choice.frames().then(|| Frames::open(choice, segment, fabric.is_some())).transpose()?;
     // All ports of this host are in its control pages after it, and the cards of endpoints are published; all cards of
     // hosts are after the second one.
     launcher.fence().map_err(failed_start)?;
+    if let Some(frames) = &mut frames {
+        frames.settle(segment);
+    }
     if let Some(endpoint) = fabric
         && let Some(ofi) = crate::fabric::join(launcher, job, endpoint)?
     {
@@ -167,7 +172,10 @@ fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<V
     for (rank, host, local) in others(job) {
         let card = match &mut cards[host as usize] {
             Some(card) => card,
-            empty => empty.insert(read(launcher, job, "card", host, Card::parse)?),
+            empty => {
+                let text = text_of(launcher, job, "card", host)?;
+                empty.insert(Card::parse(&text).ok_or_else(|| unknown(first_of(job, host)))?)
+            }
         };
         contacts.push(Contact { peer: PeerIndex(rank), places: card.places(local, own) });
     }
@@ -175,17 +183,13 @@ fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<V
 }
 
 /// Reads what the first rank of a host has put.
-fn read<T>(
-    launcher: &mut dyn Launcher,
-    job: &Job,
-    what: &str,
-    host: u32,
-    parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<T> {
+fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Result<String> {
     let rank = first_of(job, host);
-    let text = launcher.get_from(rank, &key_of(what, host)).map_err(failed_start)?.unwrap_or_default();
-    parse(&text).ok_or_else(|| {
-        let sentence = format!("the launcher does not pass on how rank {rank} on another host can be reached");
-        Error::new(ERR_OTHER, format!("MPI cannot start: {sentence}"))
-    })
+    launcher.get_from(rank, &key_of(what, host)).map_err(failed_start)?.ok_or_else(|| unknown(rank))
+}
+
+/// What a host has published is missing or makes no sense.
+fn unknown(rank: u32) -> Error {
+    let sentence = format!("the launcher does not pass on how rank {rank} on another host can be reached");
+    Error::new(ERR_OTHER, format!("MPI cannot start: {sentence}"))
 }

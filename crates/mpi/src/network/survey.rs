@@ -9,6 +9,7 @@ use towpath_transport::clic::rails::MOST_RAILS;
 use towpath_transport::error::Error;
 use towpath_transport::ofi::{self, Description, Found, Offered, Survey, Use};
 
+use super::absence::MOST_RANKS;
 use super::choice::{Choice, SETTING};
 use super::{INTERFACES, own_networks};
 
@@ -48,14 +49,15 @@ fn chosen(found: &Survey) -> crate::error::Result<(String, String)> {
     let fabric = ofi::choose(&own).map_err(crate::world::failed_start)?;
     Ok(match fabric.map(|fabric| fabric.description()) {
         Some(Description { provider, fabric, domain, .. }) => {
-            let else_tcp = if choice == Choice::Best { "; else tcp" } else { "" };
+            let or_else = if choice == Choice::Best { "; else clic or tcp" } else { "" };
             let why =
-                format!("Fabric {fabric}, domain {domain}: used where all processes of a job are on it{else_tcp}.");
+                format!("Fabric {fabric}, domain {domain}: used where all processes of a job are on it{or_else}.");
             (format!("libfabric, {provider}"), why)
         }
         None if choice == Choice::Best => {
-            let frames = format!("Frames must be asked for ({SETTING}=clic).");
-            ("tcp".to_owned(), format!("{} {frames}", why_no_fabric(found)))
+            let frames = "Frames below IP to a host in one network with this one, where a trial at the start shows that they arrive";
+            let ranks = format!("each of both has {MOST_RANKS} ranks of the job at most, with a processor each");
+            ("clic or tcp".to_owned(), format!("{} {frames} and {ranks}; else tcp.", why_no_fabric(found)))
         }
         None => ("none".to_owned(), format!("{asked} {}", why_no_fabric(found))),
     })

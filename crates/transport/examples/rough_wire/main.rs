@@ -1,10 +1,11 @@
 //! A network with faults for hosts that are network namespaces: a switch in user space that loses, doubles and delays frames.
 //!
-//!     rough_wire [--loss P] [--duplicate P] [--reorder P] [--seed N] DEVICE...
+//!     rough_wire [--loss P] [--duplicate P] [--reorder P] [--seed N] [--swallow frames|udp] DEVICE...
 //!
 //! P is a percentage of all frames that arrive. Each device is a port of the switch and the other end of a host's cable; the hosts
 //! must send whole frames with their checksums (no segmentation by a card). It runs until its input ends, and then prints what it
-//! did. Frame n of a port always meets the same fate, whatever came when: each port has a generator of its own.
+//! did. With `--swallow frames` nothing but IP (and what finds its addresses) passes, as in
+//! many rented networks; with `--swallow udp` no UDP. Frame n of a port always meets the same fate, whatever came when: each port has a generator of its own.
 
 mod fate;
 mod socket;
@@ -13,13 +14,14 @@ mod switch;
 use std::process::ExitCode;
 
 use fate::Percentages;
-use switch::Switch;
+use switch::{Swallowed, Switch};
 
 /// What the command line says.
 #[derive(Debug)]
 struct Options {
     percentages: Percentages,
     seed: u64,
+    swallow: Option<Swallowed>,
     devices: Vec<String>,
 }
 
@@ -29,13 +31,14 @@ fn number<T: std::str::FromStr>(word: &str, value: Option<String>) -> Result<T, 
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { percentages: Percentages::default(), seed: 1, devices: Vec::new() };
+    let mut options = Options { percentages: Percentages::default(), seed: 1, swallow: None, devices: Vec::new() };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--loss" => options.percentages.loss = number(&word, words.next())?,
             "--duplicate" => options.percentages.duplicate = number(&word, words.next())?,
             "--reorder" => options.percentages.reorder = number(&word, words.next())?,
             "--seed" => options.seed = number(&word, words.next())?,
+            "--swallow" => options.swallow = Some(Swallowed::of(&words.next().unwrap_or_default())?),
             _ if word.starts_with('-') => return Err(format!("{word} is not an option of this program")),
             _ => options.devices.push(word),
         }
@@ -45,7 +48,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
 
 fn main() -> ExitCode {
     let done = options(std::env::args().skip(1)).and_then(|options| {
-        let mut switch = Switch::new(&options.devices, options.percentages, options.seed)?;
+        let mut switch = Switch::new(&options.devices, options.percentages, options.seed, options.swallow)?;
         println!("ready");
         switch.run_until_input_ends()?;
         println!("{}", switch.counts());

@@ -13,6 +13,39 @@ const LONGEST: usize = 1 << 17;
 /// Frames of one port in a row, so that all get their turn.
 const TURN: usize = 64;
 
+/// Types of frames: IPv4, IPv6 and what finds an address of IPv4.
+const OF_IP: [u16; 3] = [0x0800, 0x86dd, 0x0806];
+/// Where IPv4 says what it carries, and the number of UDP.
+const CARRIES: usize = 14 + 9;
+const UDP: u8 = 17;
+
+/// What does not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Swallowed {
+    /// Everything but IP.
+    Frames,
+    /// UDP over IPv4.
+    Udp,
+}
+
+impl Swallowed {
+    pub(crate) fn of(word: &str) -> Result<Swallowed, String> {
+        match word {
+            "frames" => Ok(Swallowed::Frames),
+            "udp" => Ok(Swallowed::Udp),
+            _ => Err(format!("--swallow is followed by frames or udp, not {word:?}")),
+        }
+    }
+
+    fn takes(self, frame: &[u8]) -> bool {
+        let sort = u16::from_be_bytes([frame[12], frame[13]]);
+        match self {
+            Swallowed::Frames => !OF_IP.contains(&sort),
+            Swallowed::Udp => sort == OF_IP[0] && frame.get(CARRIES) == Some(&UDP),
+        }
+    }
+}
+
 type Address = [u8; 6];
 
 struct Port {
@@ -45,6 +78,7 @@ pub(crate) struct Switch {
     places: HashMap<Address, usize>,
     late: BinaryHeap<Reverse<Late>>,
     counts: Counts,
+    swallow: Option<Swallowed>,
 }
 
 fn address(bytes: &[u8]) -> Address {
@@ -52,12 +86,17 @@ fn address(bytes: &[u8]) -> Address {
 }
 
 impl Switch {
-    pub(crate) fn new(devices: &[String], percentages: Percentages, seed: u64) -> Result<Switch, String> {
+    pub(crate) fn new(
+        devices: &[String],
+        percentages: Percentages,
+        seed: u64,
+        swallow: Option<Swallowed>,
+    ) -> Result<Switch, String> {
         let port = |(number, device): (usize, &String)| {
             Ok(Port { socket: Socket::open(device)?, fates: Fates::new(seed, number, percentages) })
         };
         let ports = devices.iter().enumerate().map(port).collect::<Result<_, String>>()?;
-        Ok(Switch { ports, places: HashMap::new(), late: BinaryHeap::new(), counts: Counts::default() })
+        Ok(Switch { ports, places: HashMap::new(), late: BinaryHeap::new(), counts: Counts::default(), swallow })
     }
 
     pub(crate) fn run_until_input_ends(&mut self) -> Result<(), String> {
@@ -95,7 +134,8 @@ impl Switch {
         self.counts.frames += 1;
         self.places.insert(address(&frame[6..12]), from);
         let Fate { lost, late, again } = self.ports[from].fates.draw();
-        if lost {
+        let is_swallowed = self.swallow.is_some_and(|swallowed| swallowed.takes(frame));
+        if lost || is_swallowed {
             self.counts.lost += 1;
             return;
         }

@@ -78,6 +78,8 @@ impl HostCard {
             let theirs = other.interfaces.iter().enumerate().find(|(place, there)| {
                 there.network.prefix == here.network.prefix
                     && here.network.holds(&there.network.address)
+                    // Bridges of containers have the same address everywhere, and lead nowhere.
+                    && (here.network.address != there.network.address || here.network.address.is_loopback())
                     && is_free(*place, &pairs)
             });
             if let Some((place, there)) = theirs {
@@ -112,6 +114,8 @@ mod tests {
         assert_eq!(other.facing(&one), [there(0, 1), there(1, 0)]);
         assert_eq!(one.facing(&card(&["10.0.0.1/8"])), [Facing { own: 0, other: 0, near: false }]);
         assert_eq!(one.facing(&card(&[])), []);
+        let bridged = card(&["172.17.0.1/16", "10.77.0.1/24"]);
+        assert_eq!(bridged.facing(&card(&["172.17.0.1/16", "10.77.0.2/24"])), [there(1, 1)]);
         let local = card(&["127.0.0.1/8"]);
         assert_eq!(
             local.facing(&local),

@@ -120,6 +120,8 @@ pub struct Clic {
     names: Vec<String>,
     outages: Vec<outage::Outage>,
     losses: Losses,
+    /// All processes of the job on other hosts reach all of each other by frames.
+    everywhere: bool,
 }
 
 /// Nobody hears of messages while something is sent.
@@ -201,6 +203,7 @@ impl Clic {
             outages: vec![outage::Outage::default(); names.len()],
             names,
             losses: Losses::default(),
+            everywhere: false,
         })
     }
 
@@ -225,6 +228,17 @@ impl Clic {
     pub fn noting_in(mut self, losses: Losses) -> Clic {
         self.losses = losses;
         self
+    }
+
+    /// This wire; if `everywhere`, each host of the job reaches each other one by frames.
+    pub fn reaching_all(mut self, everywhere: bool) -> Clic {
+        self.everywhere = everywhere;
+        self
+    }
+
+    /// Whether all processes of the job have such a wire, to all other hosts: only then they may agree to use it together.
+    pub fn reaches_all(&self) -> bool {
+        self.everywhere
     }
 
     /// The peers, in the order of their places.

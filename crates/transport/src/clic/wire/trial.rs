@@ -1,8 +1,9 @@
 //! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
 //!
-//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. A host whose
-//! probes are all answered stays a little longer, since others may still wait for its answers. Both hosts must find a way good for it to
-//! be used; the launcher carries their verdicts.
+//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. Below IP it is as long
+//! as the longest frame, since some switches pass short ones only. A host whose probes are all answered stays a little longer, since
+//! others may still wait for its answers; one that has answered by one way is not waited for long by the others. Both hosts must find
+//! a way good for it to be used; the launcher carries their verdicts.
 
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,10 @@ use crate::clic::port::{Port, Way};
 const AGAIN: Duration = Duration::from_millis(5);
 /// How long the first process of a host stays after its last probe was answered, if others still probe.
 const STAY: Duration = Duration::from_millis(20);
+
+/// How long further ways are waited for after a host has answered by one. It looks for probes of all ways at a time, so one that answers by
+/// one only has not seen the others; but some get lost on any network.
+const GRACE: Duration = Duration::from_millis(20);
 
 /// Works below IP.
 pub const RAW: u8 = 1;
@@ -42,6 +47,8 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         opposites,
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
         heard: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
+        met: vec![None; opposites.len()],
+        zeros: vec![0; usize::from(u16::MAX)],
     };
     let begin = Instant::now();
     let (mut probe_at, mut done_at) = (begin, None);
@@ -51,11 +58,11 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
             trial.probe(ports);
             probe_at = now + AGAIN;
         }
-        let moved = trial.listen(ports);
-        if done_at.is_none() && trial.is_complete(&trial.works) {
+        let moved = trial.listen(ports, now);
+        if done_at.is_none() && trial.is_complete(&trial.works, now) {
             done_at = Some(now);
         }
-        let has_answered = trial.is_complete(&trial.heard) && done_at.is_some();
+        let has_answered = trial.is_complete(&trial.heard, now) && done_at.is_some();
         if now >= begin + patience || done_at.is_some_and(|at| now >= at + STAY) || (has_answered && !moved) {
             return Verdicts(trial.works);
         }
@@ -71,16 +78,20 @@ struct Trial<'a> {
     /// By host and rail: ways over which own probes were answered, and others' were heard.
     works: Vec<Vec<u8>>,
     heard: Vec<Vec<u8>>,
+    /// By host: when it first answered.
+    met: Vec<Option<Instant>>,
+    /// What fills the longest frame.
+    zeros: Vec<u8>,
 }
 
 impl Trial<'_> {
-    /// Whether nothing is missing.
-    fn is_complete(&self, seen: &[Vec<u8>]) -> bool {
+    /// Whether nothing is missing that is still waited for.
+    fn is_complete(&self, seen: &[Vec<u8>], now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
-        self.opposites
-            .iter()
-            .zip(seen)
-            .all(|(opposite, seen)| opposite.rails.iter().zip(seen).all(|((_, ways), seen)| *seen == all(ways)))
+        self.opposites.iter().zip(seen).zip(&self.met).all(|((opposite, seen), met)| {
+            met.is_some_and(|at| now >= at + GRACE)
+                || opposite.rails.iter().zip(seen).all(|((_, ways), seen)| *seen == all(ways))
+        })
     }
 
     fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
@@ -99,8 +110,11 @@ impl Trial<'_> {
             acknowledged: 0,
             words: [which as u32, 0],
         };
-        // SAFETY: there is no body. A probe that does not go out is a probe without an answer.
-        let _ = unsafe { port.send(&way, &header.encode(&self.identity.key, &[]), std::ptr::null(), 0) };
+        // The header says that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
+        let filling = if which == 0 && kind == Kind::Probe { usize::from(way.payload()) } else { 0 };
+        let header = header.encode(&self.identity.key, &[]);
+        // SAFETY: there are as many zeros. A probe that does not go out is a probe without an answer.
+        let _ = unsafe { port.send(&way, &header, self.zeros.as_ptr(), filling) };
     }
 
     /// Probes what has not been answered.
@@ -115,7 +129,7 @@ impl Trial<'_> {
     }
 
     /// Takes what has come.
-    fn listen(&mut self, ports: &mut [Port]) -> bool {
+    fn listen(&mut self, ports: &mut [Port], now: Instant) -> bool {
         let mut headers = Vec::new();
         for port in ports.iter_mut() {
             let mut take = |frame: &[u8]| {
@@ -138,7 +152,10 @@ impl Trial<'_> {
                     self.heard[host][rail] |= 1 << which;
                     self.send(ports, Kind::Echo, host, rail, which as usize);
                 }
-                Kind::Echo => self.works[host][rail] |= 1 << which,
+                Kind::Echo => {
+                    self.works[host][rail] |= 1 << which;
+                    self.met[host].get_or_insert(now);
+                }
                 _ => {}
             }
         }
