@@ -295,7 +295,8 @@ impl Endpoint {
     }
 
     /// Makes a group of which this process is a member. Groups of several roots may have the same number. A member that `stands
-    /// ready` expects messages that may never come: nobody waits for it, and it is no reason to stay.
+    /// ready` expects messages that may never come: nobody waits for it, and it is no reason to stay. It should expect
+    /// [`READY`](super::multicast::READY) messages: the root is told of one while there is a place for all that it may send then.
     pub fn add_member(&mut self, group: Group, stands_ready: bool) {
         let missed = self.early.remove(&(group.root, group.number)).unwrap_or(0);
         self.members.insert((group.root, group.number), Member::new(group, stands_ready, missed));
@@ -354,9 +355,13 @@ impl Endpoint {
         if member.expect(now, token, capacity).is_none() {
             return false;
         }
-        if !member.stands_ready() {
-            self.with(group.0, |peer, _| peer.owe(1));
-        }
+        let (stands_ready, late) = (member.stands_ready(), member.late());
+        self.with(group.0, |peer, _| {
+            peer.owe(i32::from(!stands_ready));
+            if let Some(late) = late {
+                peer.complete(now, group.1, late, outlet);
+            }
+        });
         self.groups(now, outlet);
         true
     }
@@ -382,10 +387,13 @@ impl Endpoint {
         let (placed, owes) = (member.place(number, total, index, body.len())?, !member.stands_ready());
         outlet.broadcast_part(group, placed.token, placed.offset, &body[..placed.keep]);
         if let Some(finished) = member.placed(number, total, index, now) {
+            let is_through = member.is_through(finished.number);
             outlet.broadcast_done(group, finished.token, finished.length);
             self.with(root, |peer, _| {
                 peer.owe(if owes { -1 } else { 0 });
-                peer.complete(now, group, finished.number, outlet);
+                if is_through {
+                    peer.complete(now, group, finished.number, outlet);
+                }
             });
         }
         Ok(())
@@ -467,5 +475,63 @@ impl Endpoint {
         }
         self.members.retain(|(root, _), _| *root != rank);
         self.early.retain(|(root, _), _| *root != rank);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clic::key::JobKey;
+    use crate::clic::rails::Link;
+
+    fn early(endpoint: &Endpoint, root: u32, group: u32) -> Option<u32> {
+        endpoint.early.get(&(root, group)).copied()
+    }
+
+    #[test]
+    fn what_groups_say_early_is_noted_boundedly() {
+        let link = Link { payload: 1400, speed: 0 };
+        let key = JobKey::of_secret(&[7; 32]);
+        let mut endpoint = Endpoint::new(Own { key, rank: 0, endpoint: 7, incarnation: 1 }, Settings::default());
+        endpoint.add(&Card { rank: 1, endpoint: 8, incarnation: Some(1), links: vec![link] });
+        let mut note = |source, group, sequence| {
+            let header = Header {
+                sequence,
+                source,
+                endpoint: EVERYBODY,
+                length: 0,
+                kind: Kind::Broadcast,
+                rail: 0,
+                flags: 0,
+                session: 0,
+                acknowledged: 0,
+                words: [group, 0],
+            };
+            endpoint.note_early(&header);
+        };
+        (0..WINDOW as u32 + 1).for_each(|sequence| note(1, 5, sequence));
+        note(2, 5, 0);
+        (100..100 + 2 * EARLY as u32).for_each(|group| note(1, group, 0));
+        // A group that is noted already has room.
+        note(1, 100, 1);
+        assert_eq!(early(&endpoint, 1, 5), Some((1 << WINDOW) - 1), "what the root may send before it hears of it");
+        assert_eq!(early(&endpoint, 2, 5), None, "a stranger");
+        assert_eq!((endpoint.early.len(), early(&endpoint, 1, 100)), (EARLY, Some(0b11)));
+
+        // Whoever joins asks for it at once, and only once.
+        endpoint.add_member(Group { number: 5, session: 1, root: 1, chunk: 100 }, true);
+        assert_eq!(early(&endpoint, 1, 5), None);
+        let member = endpoint.members.get_mut(&(1, 5)).unwrap();
+        for number in 0..WINDOW as u32 {
+            assert_eq!(member.expect(50, 70, 1000), Some(number));
+            let missing = member.missing(50).unwrap();
+            assert_eq!((missing.message, missing.first, missing.bitmap), (number, 0, u32::MAX));
+            member.asked(&missing, 50);
+        }
+        assert_eq!((member.expect(50, 70, 1000), member.missing(50)), (Some(WINDOW as u32), None));
+
+        // Who has left the group, or lost its root, remembers nothing.
+        endpoint.remove_members(100);
+        assert_eq!(early(&endpoint, 1, 100), None);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Group, MOST_PARTS, Parts, Time, WINDOW, pause};
+use super::{Group, MOST_PARTS, Parts, READY, Time, WINDOW, pause};
 use crate::clic::refusal::Refusal;
 use crate::clic::timer::{MICROSECOND, sooner};
 
@@ -80,6 +80,8 @@ pub struct Member {
     /// Parts of the next messages have been dropped, because nobody expected them.
     dropped: [bool; WINDOW],
     stands_ready: bool,
+    /// Messages that are complete, and of which the root has not been told yet.
+    untold: Vec<u32>,
 }
 
 impl Member {
@@ -87,7 +89,7 @@ impl Member {
     /// that may never come.
     pub fn new(group: Group, stands_ready: bool, missed: u32) -> Member {
         let dropped = std::array::from_fn(|message| missed >> message & 1 != 0);
-        Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready }
+        Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready, untold: Vec::new() }
     }
 
     /// Whether it expects messages that may never come.
@@ -102,7 +104,24 @@ impl Member {
 
     /// True when another message may be expected.
     pub fn has_room(&self) -> bool {
-        self.messages.len() < WINDOW
+        self.messages.len() < if self.stands_ready { READY } else { WINDOW }
+    }
+
+    /// A message is complete. True when the root may be told now: whoever stands ready does so while all that the root may send
+    /// before it hears of anything else has a place.
+    pub fn is_through(&mut self, number: u32) -> bool {
+        let tells = !self.stands_ready || self.messages.len() + self.untold.len() >= WINDOW;
+        if !tells {
+            self.untold.push(number);
+        }
+        tells
+    }
+
+    /// There is one place more: the oldest message of which the root may be told for that.
+    pub fn late(&mut self) -> Option<u32> {
+        let next = self.next;
+        let oldest = (0..self.untold.len()).max_by_key(|place| next.wrapping_sub(self.untold[*place]))?;
+        Some(self.untold.swap_remove(oldest))
     }
 
     /// Expects the next message of the group, of at most `capacity` bytes. There must be [`Member::has_room`].
@@ -271,6 +290,26 @@ mod tests {
         (0..10).for_each(|index| assert!(part(&mut member, 0, index, 5).is_ok()));
         assert_eq!(member.missing(5), Some(Missing { message: 1, first: 0, bitmap: u32::MAX }));
         assert_eq!((member.expect(5, 99, 950), member.missing(5).unwrap().message), (Some(WINDOW as u32), 1));
+    }
+
+    #[test]
+    fn the_root_is_told_while_there_is_a_place_for_what_it_sends_then() {
+        for (stands_ready, places) in [(false, WINDOW), (true, READY)] {
+            let mut member = Member::new(GROUP, stands_ready, 0);
+            (0..places as u64).for_each(|number| assert!(member.expect(0, 50 + number, 950).is_some()));
+            assert_eq!(member.expect(0, 99, 950), None);
+            // The last are complete in another order.
+            let (last, before) = (places as u32 - 1, places as u32 - 2);
+            for number in (0..before).chain([last, before]) {
+                (0..10).for_each(|index| assert!(part(&mut member, number, index, 5).is_ok()));
+                assert_eq!(member.is_through(number), !stands_ready || number < before, "{number}");
+            }
+            for wanted in [before, last].map(|number| stands_ready.then_some(number)) {
+                assert_eq!(member.late(), wanted);
+                assert!(member.expect(0, 99, 950).is_some());
+            }
+            assert_eq!(member.late(), None);
+        }
     }
 
     #[test]

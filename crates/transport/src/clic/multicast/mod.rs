@@ -22,6 +22,9 @@ use super::timer::{CEILING, MICROSECOND};
 /// Messages of a group under way.
 pub const WINDOW: usize = 2;
 
+/// Messages for which a member that stands ready has places: so many may wait to be taken before the root waits too.
+pub const READY: usize = 2 * WINDOW;
+
 /// Most parts of a message.
 pub const MOST_PARTS: u32 = 256;
 
