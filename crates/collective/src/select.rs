@@ -156,7 +156,7 @@ pub const TABLE: &[Row] = &[
     row(Collective::Barrier, Algorithm::Dissemination, ALL, ANY),
     board(Collective::Bcast, Crowd::Fitting, ALL, 32 << 10),
     board(Collective::Bcast, Crowd::Crowded, ALL, 4 << 20),
-    multicast(Collective::Bcast, ALL, 64 << 10),
+    multicast(Collective::Bcast, ALL, 256 << 10),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),

@@ -14,6 +14,7 @@ use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_engine::messages::Team;
 use towpath_transport::clic::Clic;
 use towpath_transport::clic::multicast::FEWEST_RECEIVERS;
+use towpath_transport::clic::port::Carrier;
 use towpath_transport::clic::wire::Reach;
 
 use crate::comm::{Comm, Form};
@@ -56,15 +57,19 @@ pub(crate) struct Group {
 
 /// Groups that this process has given numbers to; a number is its own and one of these, each of 16 bits.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
+/// Numbers that a communicator takes: one for each way by which its frames may go, so that nothing of one attempt is taken for the next.
+const NUMBERS_EACH: u32 = 2;
 /// As many calls go by messages before a group is made, which takes as long as several of them.
 const CALLS: u32 = 8;
-/// Before anything is known about frames: one is no longer than this, and a broadcast by connections is quicker beyond.
-const MAY_PAY: Pays = Pays(4 << 10, 64 << 10);
+/// Before anything is known about frames. A group pays for nothing else: up to the first messages are quicker, since they need no
+/// answer; beyond the second the copies that receivers make cost more than what the sender saves.
+const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
 /// Only where it is forced.
 const NEVER: Pays = Pays(0, 0);
 /// What fits into so many frames goes by messages: those need no answer, so that many are under way at a time.
 const COPIED_FRAMES: i64 = 5;
-/// With more frames, connections are quicker where they carry large messages, because the system makes frames of 64 KiB at once.
+/// With more frames that go one by one, connections are quicker where they carry large messages, because the system makes frames of 64 KiB
+/// at once.
 const STREAM_FRAMES: i64 = 12;
 /// Empty messages by which a new group is tried: some may get lost on any network.
 const TRIALS: usize = 3;
@@ -75,15 +80,17 @@ const TRIALS: usize = 3;
 /// The memory that the operation names must be as the standard asks.
 pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: &Selection) -> Option<Result<()>> {
     let size = comm.group.peers.len();
+    let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);
+    // What no group could be for is known from the call alone, and most calls are that.
     if size <= FEWEST_RECEIVERS
+        || !is_wanted(MAY_PAY)
         || !world::lane().is_ok_and(|lane| lane.hold().engine.wire().clic().is_some_and(Clic::reaches_all))
     {
         return None;
     }
-    let is_wanted = |pays: Pays| cast::is_wanted(operation, selection, size, pays);
     let mut place = comm.cast.lock().unwrap();
     if let Place::Unknown(calls) = &mut *place {
-        *calls += u32::from(is_wanted(MAY_PAY));
+        *calls += 1;
         if *calls <= CALLS && !is_wanted(NEVER) {
             return None;
         }
@@ -222,10 +229,14 @@ fn said(reach: Option<Reach>, streams: bool, number: u32) -> u64 {
     1 | u64::from(raw) << 1 | u64::from(streams) << 2 | u64::from(chunk) << 16 | u64::from(number) << 32
 }
 
-/// For which lengths a group pays whose frames carry so much, by what all have said.
-fn pays(chunk: u16, said: &[u64]) -> Pays {
-    let streams = said.iter().any(|said| said >> 2 & 1 != 0);
-    let most = if streams { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
+/// Whether somebody's large messages go by connections.
+fn streams(said: &[u64]) -> bool {
+    said.iter().any(|said| said >> 2 & 1 != 0)
+}
+
+/// For which lengths a group pays whose frames carry so much, and go by this carrier; large messages go by connections, or not.
+fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
+    let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
     Pays(MAY_PAY.0.max(COPIED_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
 }
 
@@ -253,53 +264,59 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let hosts: Vec<Vec<usize>> = hosts.into_iter().map(|(_, ranks)| ranks).collect();
     let own = hosts.iter().position(|ranks| ranks.contains(&comm.rank)).unwrap_or(0);
-    let Some((reach, pays, number)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
-    let mut group = Group { number, chunk: reach.chunk, pays, hosts, own, sends: false };
-    let before = world.lane.with(|state| wire(state).frames_of_groups());
-    let receives = comm.rank == group.hosts[own][0];
-    let joined = world.lane.with(|state| wire(state).join(number, reach));
-    let works = all_say(comm, joined)? && {
-        // Only those that receive hear anything.
-        let nothing =
-            Buffer { pointer: std::ptr::null_mut(), count: 0, element: towpath_collective::Element::dense(1) };
-        for _ in 0..TRIALS {
-            if comm.rank == 0 || receives {
-                // SAFETY: no bytes are moved.
-                unsafe { group.between_hosts(comm, 0, &nothing) }?.map_err(failed)?;
-            }
+    let Some((reach, streams, first)) = agree(comm, &world.lane, &hosts, own)? else { return Ok(Place::Missing) };
+    let mut group = Group { number: first, chunk: reach.chunk, pays: NEVER, hosts, own, sends: false };
+    for (number, by) in (first..).zip(reach.carriers()) {
+        (group.number, group.sends) = (number, false);
+        group.pays = pays(reach.chunk, *by, streams);
+        let joined = world.lane.with(|state| wire(state).join(number, reach, *by));
+        if all_say(comm, joined)? && all_hear(comm, &world.lane, &mut group)? {
+            return Ok(Place::Made(Box::new(group)));
         }
-        let heard = world.lane.with(|state| wire(state).frames_of_groups()) > before;
-        all_say(comm, heard || !receives || own == 0)?
-    };
-    if works {
-        return Ok(Place::Made(Box::new(group)));
+        world.lane.with(|state| wire(state).leave_group(number));
     }
-    world.lane.with(|state| wire(state).leave_group(number));
     Ok(Place::Missing)
 }
 
-/// Agrees on how frames to the group go, for which lengths it pays, and on its number; `None` when there can be none.
-fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, Pays, u32)>> {
+/// Whether all hosts hear what the first one says to the group.
+fn all_hear(comm: &Comm, lane: &Lane, group: &mut Group) -> Result<bool> {
+    let before = lane.with(|state| wire(state).frames_of_groups());
+    let nothing = Buffer { pointer: std::ptr::null_mut(), count: 0, element: towpath_collective::Element::dense(1) };
+    // Only those that receive hear anything.
+    let receives = comm.rank == group.hosts[group.own][0];
+    for _ in 0..TRIALS {
+        if comm.rank == 0 || receives {
+            // SAFETY: no bytes are moved.
+            unsafe { group.between_hosts(comm, 0, &nothing) }?.map_err(failed)?;
+        }
+    }
+    let heard = lane.with(|state| wire(state).frames_of_groups()) > before;
+    all_say(comm, heard || !receives || group.own == 0)
+}
+
+/// Agrees on how frames to the group go, on whether large messages go by connections, and on the first of its numbers; `None` when there
+/// can be none.
+fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, bool, u32)>> {
     let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);
     let others: Vec<PeerIndex> = others.map(|rank| comm.group.peers[*rank]).collect();
     let reach = lane.with(|state| state.engine.wire().clic()?.reach(others.iter().copied()));
-    let streams = lane.with(|state| others.iter().any(|peer| state.engine.wire().streams(*peer)));
+    let own_streams = lane.with(|state| others.iter().any(|peer| state.engine.wire().streams(*peer)));
     let own_number = comm.group.peers[comm.rank].0;
     let (mut number, mut possible) = (0, true);
     if comm.rank == 0 {
-        let count = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        possible = count <= u32::from(u16::MAX) && own_number <= u32::from(u16::MAX);
+        let count = NUMBERS.fetch_add(NUMBERS_EACH, Ordering::Relaxed);
+        possible = count <= u32::from(u16::MAX) - NUMBERS_EACH && own_number <= u32::from(u16::MAX);
         number = own_number << 16 | count & 0xffff;
     }
     let team = comm.team(Plane::Collective);
-    let mine = said(reach.filter(|_| possible), streams, number);
+    let mine = said(reach.filter(|_| possible), own_streams, number);
     let all = gather_everywhere(&team, comm.next_sequence(Form::Blocking), &[mine])?;
     let alike = all.iter().all(|said| said & 3 == mine & 3);
     let chunk = all.iter().map(|said| (said >> 16) as u16).min();
     Ok(reach
         .zip(chunk)
         .filter(|_| alike && mine != 0)
-        .map(|(reach, chunk)| (Reach { chunk, ..reach }, pays(chunk, &all), (all[0] >> 32) as u32)))
+        .map(|(reach, chunk)| (Reach { chunk, ..reach }, streams(&all), (all[0] >> 32) as u32)))
 }
 
 /// The communicator is freed: its group is left. What is under way in it still reaches everybody.
@@ -316,13 +333,21 @@ mod tests {
 
     #[test]
     fn a_group_pays_for_what_is_not_copied_and_not_cut_by_the_system() {
-        let of = |chunk, streams: [bool; 3]| {
-            let reach = Reach { interface: 0, raw: true, chunk };
-            pays(chunk, &streams.map(|streams| said(Some(reach), streams, 7)))
-        };
-        assert_eq!(of(1468, [false; 3]), Pays(7_340, 65_536));
-        assert_eq!(of(1468, [false, false, true]), Pays(7_340, 17_616));
-        assert_eq!(of(8968, [true; 3]), Pays(44_840, 65_536));
-        assert_eq!(of(500, [false; 3]), Pays(4_096, 65_536));
+        for (chunk, by, streams, wanted) in [
+            (1468, Carrier::Raw, false, Pays(7_340, 262_144)),
+            (1468, Carrier::Raw, true, Pays(7_340, 17_616)),
+            (1440, Carrier::Crafted, true, Pays(7_200, 262_144)),
+            (8940, Carrier::Udp, true, Pays(44_700, 262_144)),
+            (500, Carrier::Udp, false, Pays(4_096, 262_144)),
+        ] {
+            assert_eq!(pays(chunk, by, streams), wanted);
+        }
+    }
+
+    #[test]
+    fn what_one_says_concerns_all() {
+        let reach = Reach { interface: 0, raw: true, chunk: 1468 };
+        let of = |all: [bool; 3]| streams(&all.map(|streams| said(Some(reach), streams, 7)));
+        assert_eq!([of([false; 3]), of([false, false, true]), of([true; 3])], [false, true, true]);
     }
 }

@@ -6,9 +6,11 @@ mod shapes;
 mod strangers;
 mod traffic;
 
+use std::ops::Range;
+
 use hosts::with_hosts;
 use towpath_transport::clic::frame::Kind;
-use towpath_transport::clic::port::{Carrier, GroupAddress, Port, RawSide, interfaces};
+use towpath_transport::clic::port::{Carrier, Frame, GroupAddress, Port, RawSide, interfaces};
 use traffic::{Inbox, body, frame, until};
 
 fn loopback() -> Port {
@@ -79,24 +81,30 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
     with_hosts("groups_reach_their_members_and_nobody_of_the_same_host", 3, 1500, |hosts| {
         let homes = [0, 1, 2, 0, 1];
         let mut ports: Vec<Port> = homes.into_iter().map(|host| hosts.port(host)).collect();
-        for raw in [true, false] {
+        for by in [Carrier::Raw, Carrier::Crafted, Carrier::Udp] {
             let [group, strange] = [1, 2].map(|number| GroupAddress::new(99, number));
-            let way = ports[0].group_way(&group, raw);
+            let way = ports[0].group_way(&group, by);
+            assert_eq!(way.carriers()[1], by);
             for (port, home) in ports.iter_mut().zip(homes) {
                 hosts.enter(home);
-                port.join(&group, raw).unwrap();
+                port.join(&group, by).unwrap();
             }
             let mut heard = vec![Inbox::default(); ports.len()];
-            let round = |group: &GroupAddress, ports: &mut [Port], number: u32| {
-                let way = ports[0].group_way(group, raw);
-                let body = body(number, 700);
-                let header = frame(0xffff, Kind::Broadcast, number, body.len());
-                // SAFETY: the body lives.
-                assert!(unsafe { ports[0].send(&way, &header, body.as_ptr(), body.len()) });
+            let round = |group: &GroupAddress, ports: &mut [Port], numbers: Range<u32>| {
+                let way = ports[0].group_way(group, by);
+                let bodies: Vec<Vec<u8>> = numbers.clone().map(|number| body(number, 700)).collect();
+                let named = |(number, body): (u32, &Vec<u8>)| Frame {
+                    header: frame(0xffff, Kind::Broadcast, number, body.len()),
+                    body: body.as_ptr(),
+                    length: body.len(),
+                };
+                let frames: Vec<Frame> = numbers.zip(&bodies).map(named).collect();
+                // SAFETY: the bodies live.
+                assert_eq!(unsafe { ports[0].send_bulk(&way, &frames) }, frames.len());
             };
-            for number in 0..20 {
-                round(&group, &mut ports, number);
-                round(&strange, &mut ports, 1000 + number);
+            for number in 0..4 {
+                round(&group, &mut ports, 5 * number..5 * number + 5);
+                round(&strange, &mut ports, 1000 + number..1001 + number);
             }
             let all: Vec<u32> = (0..20).collect();
             until("all members hear it", || {
@@ -108,16 +116,16 @@ fn groups_reach_their_members_and_nobody_of_the_same_host() {
             for host_mate in [0, 3] {
                 assert!(
                     heard[host_mate].numbers().is_empty(),
-                    "raw {raw}: port {host_mate} hears its own host: {:?}",
+                    "{by:?}: port {host_mate} hears its own host: {:?}",
                     heard[host_mate].numbers()
                 );
             }
-            assert_eq!(usize::from(way.payload()), if raw { 1468 } else { 1440 });
-            if !raw {
+            assert_eq!(usize::from(way.payload()), if by == Carrier::Raw { 1468 } else { 1440 });
+            if by != Carrier::Raw {
                 assert!(heard.iter().all(|inbox| inbox.numbers().iter().all(|number| *number < 1000)), "not joined");
             }
             for port in &mut ports {
-                port.leave(&group, raw);
+                port.leave(&group, by);
             }
         }
     });

@@ -20,6 +20,8 @@ const HEADERS: usize = ETHERNET + IP + UDP;
 const NEEDS_CHECKSUM: u8 = 1;
 const CUT_UDP: u8 = 5;
 const TIME_TO_LIVE: u8 = 64;
+/// Groups end where the segment does.
+const ONE_HOP: u8 = 1;
 
 /// The kernel's `struct virtio_net_hdr`.
 #[repr(C)]
@@ -53,7 +55,8 @@ impl Template {
         bytes[12..14].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
         // Version 4 with five words, never to be cut by IP.
         (bytes[14], bytes[20]) = (0x45, 0x40);
-        (bytes[22], bytes[23]) = (TIME_TO_LIVE, libc::IPPROTO_UDP as u8);
+        let hops = if to.address.is_multicast() { ONE_HOP } else { TIME_TO_LIVE };
+        (bytes[22], bytes[23]) = (hops, libc::IPPROTO_UDP as u8);
         bytes[26..30].copy_from_slice(&from.address.octets());
         bytes[30..34].copy_from_slice(&to.address.octets());
         bytes[34..36].copy_from_slice(&from.port.to_be_bytes());

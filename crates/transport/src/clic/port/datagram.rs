@@ -18,7 +18,7 @@ use crate::clic::credit::CEILING;
 use crate::clic::frame::HEADER_BYTES;
 
 const UDP_SEGMENT: i32 = 103;
-const UDP_GRO: i32 = 104;
+pub(super) const UDP_GRO: i32 = 104;
 /// Segments of a super-frame that every kernel takes.
 pub(super) const SEGMENTS: usize = 64;
 /// Bytes of a super-frame, headers of IP and UDP excluded.
@@ -67,6 +67,7 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incomin
     }
     if address.is_ipv4() {
         group::prepare(&small, index)?;
+        group::prepare(&bulk, index)?;
     }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let rows = Vec::with_capacity(2 * SEGMENTS);
@@ -174,11 +175,25 @@ impl Incoming {
 
     /// Lends the small frames that are here to `take`, at most so many of each socket; true if there was one.
     pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
-        let came = receive(&self.small, &mut self.buffer, most, counters, take);
+        receive(&self.small, &mut self.buffer, most, counters, take)
+    }
+
+    /// Lends the frames to groups that are here to `take`, at most so many super-frames; true if there was one.
+    pub(super) fn receive_groups(
+        &mut self,
+        most: usize,
+        counters: &mut Counters,
+        take: &mut impl FnMut(&[u8]),
+    ) -> bool {
         match &self.groups {
-            Some(members) => receive(&members.socket, &mut self.buffer, most, counters, take) || came,
-            None => came,
+            Some(members) => receive(&members.socket, &mut self.buffer, most, counters, take),
+            None => false,
         }
+    }
+
+    /// The socket of all groups, if one was joined.
+    pub(super) fn group_socket(&self) -> Option<&OwnedFd> {
+        self.groups.as_ref().map(|members| &members.socket)
     }
 
     /// Receives a super-frame of bulk; false when there was none.

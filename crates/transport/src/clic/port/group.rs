@@ -1,7 +1,7 @@
 //! Groups: frames that the switch copies to all hosts that have joined.
 //!
 //! The raw side takes a locally administered multicast address. The UDP side takes an address of IPv4's local scope (RFC 2365) and
-//! a port that all of a job know; datagrams go one hop far. Numbers are hashed, so groups of different jobs may share an address: what
+//! a port that all of a job know; datagrams go one hop far, in super-frames like all bulk. Numbers are hashed, so groups of different jobs may share an address: what
 //! is not for a group's members is refused like any other frame. Frames never come to processes of the host that sent them.
 
 use std::io;
@@ -10,6 +10,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
+use super::craft::End;
+use super::datagram::UDP_GRO;
 use super::system::{set, set_number, widen};
 
 /// Bytes that may wait to be received.
@@ -46,6 +48,12 @@ impl GroupAddress {
             port: FIRST_PORT | job as u16,
         }
     }
+
+    /// Where crafted frames go: IPv4 says which Ethernet address belongs to a group (RFC 1112, 6.4).
+    pub(super) fn end(&self) -> End {
+        let [_, one, two, three] = self.internet.octets();
+        End { hardware: [1, 0, 0x5e, one & 0x7f, two, three], address: self.internet, port: self.port }
+    }
 }
 
 /// The UDP side of all groups that a port has joined.
@@ -65,6 +73,8 @@ impl Members {
         sockopt::set_socket_reuseaddr(&socket, true)?;
         // Only what this socket has joined.
         set_number(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
+        // A kernel that does not know it delivers datagrams one by one.
+        let _ = set_number(&socket, libc::SOL_UDP, UDP_GRO, 1);
         bind(&socket, &SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))?;
         Ok(Members { socket, port })
     }
@@ -123,6 +133,8 @@ mod tests {
             assert!(group.internet.is_multicast() && group.port >= FIRST_PORT);
             assert_eq!(groups.iter().filter(|other| other.hardware == group.hardware).count(), 1);
             assert_eq!(group.port, groups[0].port);
+            let [high, ..] = group.end().hardware;
+            assert_eq!(high & 1, 1, "multicast");
         }
         assert_ne!(GroupAddress::new(8, 1).hardware, GroupAddress::new(7, 1).hardware);
     }

@@ -43,11 +43,13 @@ pub use group::GroupAddress;
 pub use interface::{Interface, interfaces};
 pub use way::{Carrier, Frame, Way};
 
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::endpoint::EVERYBODY;
 use super::frame::HEADER_BYTES;
 use crate::error::Error;
+use craft::End;
 use system::Sent;
 use way::Route;
 
@@ -101,6 +103,8 @@ pub struct Output {
     /// The interface's number, and its longest packet.
     index: u32,
     mtu: u16,
+    /// Where crafted frames come from, if there can be any.
+    end: Option<End>,
     datagrams: datagram::Outgoing,
     raw: Option<raw::Outgoing>,
     unsent: u64,
@@ -150,11 +154,25 @@ impl Port {
             Err(refusal) => (None, None, Some(refusal)),
         };
         let (counters, index) = (Counters::default(), interface.index);
+        let end = match (interface.hardware, interface.network.address) {
+            (Some(hardware), IpAddr::V4(address)) if to_raw.is_some() => {
+                Some(End { hardware, address, port: from_sockets.ports()[1] })
+            }
+            _ => None,
+        };
         Ok(Port {
             interface: interface.clone(),
             endpoint,
             refusal,
-            output: Output { index, mtu: interface.mtu, datagrams: to_sockets, raw: to_raw, unsent: 0, fault: None },
+            output: Output {
+                index,
+                mtu: interface.mtu,
+                end,
+                datagrams: to_sockets,
+                raw: to_raw,
+                unsent: 0,
+                fault: None,
+            },
             input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
     }
@@ -229,13 +247,13 @@ impl Port {
     ///
     /// # Errors
     /// As there.
-    pub fn join(&mut self, group: &GroupAddress, raw: bool) -> Result<(), Error> {
-        self.input.join(group, raw)
+    pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
+        self.input.join(group, by)
     }
 
     /// As [`Input::leave`].
-    pub fn leave(&mut self, group: &GroupAddress, raw: bool) {
-        self.input.leave(group, raw);
+    pub fn leave(&mut self, group: &GroupAddress, by: Carrier) {
+        self.input.leave(group, by);
     }
 
     /// As [`Input::descriptors`].
@@ -356,12 +374,16 @@ impl Input {
         if self.looks.is_multiple_of(ERRORS_SELDOM) {
             self.clear_errors();
         }
-        let Some(raw) = &mut self.raw else { return self.datagrams.receive(most, &mut self.counters, take) };
-        let came = raw.receive(most, &mut self.counters, take);
+        let Some(raw) = &mut self.raw else {
+            let came = self.datagrams.receive(most, &mut self.counters, take);
+            return self.receive_groups(most, take) || came;
+        };
+        let mut came = raw.receive(most, &mut self.counters, take);
         if self.quiet < SELDOM {
             self.quiet += 1;
             return came;
         }
+        came |= self.datagrams.receive_groups(most, &mut self.counters, take);
         if self.datagrams.receive(most, &mut self.counters, take) {
             self.used = USED;
             return true;
@@ -394,26 +416,38 @@ impl Input {
         came
     }
 
+    /// Lends the frames to groups that came by UDP to `take`, at most so many super-frames; true if there was one. [`Input::receive`]
+    /// looks for them seldom, where there is a raw side.
+    pub fn receive_groups(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
+        self.datagrams.receive_groups(most, &mut self.counters, take)
+    }
+
     /// Lets frames to a group in, by the raw side or by UDP, until [`Input::leave`].
     ///
     /// # Errors
     /// [`Error::Network`] when this side is not there or the system has no room for another group: then there are no broadcasts.
-    pub fn join(&mut self, group: &GroupAddress, raw: bool) -> Result<(), Error> {
-        self.change(group, raw, true).map_err(|error| Error::network("join a multicast group", &error))
+    pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
+        self.change(group, by, true).map_err(|error| Error::network("join a multicast group", &error))
     }
 
     /// Lets frames to a group in no longer.
-    pub fn leave(&mut self, group: &GroupAddress, raw: bool) {
+    pub fn leave(&mut self, group: &GroupAddress, by: Carrier) {
         // A group that was not joined need not be left.
-        let _ = self.change(group, raw, false);
+        let _ = self.change(group, by, false);
     }
 
-    fn change(&mut self, group: &GroupAddress, raw: bool, joins: bool) -> std::io::Result<()> {
-        match &self.raw {
-            Some(raw_side) if raw => group::change_raw(raw_side.small(), self.index, group.hardware, joins),
-            None if raw => Err(std::io::ErrorKind::Unsupported.into()),
+    fn change(&mut self, group: &GroupAddress, by: Carrier, joins: bool) -> std::io::Result<()> {
+        match (by, &self.raw) {
+            (Carrier::Raw, Some(raw)) => group::change_raw(raw.small(), self.index, group.hardware, joins),
+            (Carrier::Raw, None) => Err(std::io::ErrorKind::Unsupported.into()),
+            // Crafted frames arrive as UDP.
             _ => self.datagrams.change(group, self.index, joins),
         }
+    }
+
+    /// What to sleep on for frames to groups by UDP; there is something once such a group was joined.
+    pub fn group_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.datagrams.group_socket().map(AsFd::as_fd)
     }
 
     /// What to sleep on: readable when there is something to receive.

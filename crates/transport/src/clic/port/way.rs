@@ -101,8 +101,8 @@ impl Port {
     }
 
     /// As [`Output::group_way`].
-    pub fn group_way(&self, to: &GroupAddress, raw: bool) -> Way {
-        self.output.group_way(to, raw)
+    pub fn group_way(&self, to: &GroupAddress, by: Carrier) -> Way {
+        self.output.group_way(to, by)
     }
 
     fn packet(&self, hardware: [u8; 6]) -> Name {
@@ -115,23 +115,26 @@ impl Port {
     }
 
     fn template(&self, to: &Address, to_port: u16) -> Option<Template> {
-        let (IpAddr::V4(from), IpAddr::V4(address)) = (self.interface.network.address, to.network.address) else {
-            return None;
-        };
-        let [_, port] = self.input.datagrams.ports();
-        let from = End { hardware: self.interface.hardware?, address: from, port };
-        Some(Template::new(from, End { hardware: to.hardware?, address, port: to_port }))
+        let IpAddr::V4(address) = to.network.address else { return None };
+        Some(Template::new(self.output.end?, End { hardware: to.hardware?, address, port: to_port }))
     }
 }
 
 impl Output {
-    /// The way to all members of a group: raw if that is wanted and this end can, else by UDP. No bulk goes there.
-    pub fn group_way(&self, to: &GroupAddress, raw: bool) -> Way {
-        let (small, headers) = match raw && self.raw.is_some() {
-            true => (Route::Raw(Name::packet(self.index, to.hardware, ETHERTYPE)), 0),
-            false => (Route::Udp(Name::internet((to.internet, to.port).into())), IPV4_HEADERS),
+    /// The way of bulk to all members of a group: by this carrier if this end can, else by UDP. Frames one by one go below IP or by UDP.
+    pub fn group_way(&self, to: &GroupAddress, by: Carrier) -> Way {
+        let udp = Route::Udp(Name::internet((to.internet, to.port).into()));
+        let (small, bulk, headers) = match (by, &self.raw, self.end) {
+            (Carrier::Raw, Some(_), _) => {
+                let raw = Route::Raw(Name::packet(self.index, to.hardware, ETHERTYPE));
+                (raw, raw, 0)
+            }
+            (Carrier::Crafted, Some(_), Some(from)) => {
+                (udp, Route::Crafted(Template::new(from, to.end())), IPV4_HEADERS)
+            }
+            _ => (udp, udp, IPV4_HEADERS),
         };
-        Way { small, train: small, bulk: small, payload: payload(self.mtu, headers) }
+        Way { small, train: bulk, bulk, payload: payload(self.mtu, headers) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the protocol asks for and reports, done with frames and memory. Frames that follow each other go out together, as a super-frame:
 //! those of bulk to one peer over one rail, and those of messages.
 
+use std::collections::BTreeMap;
+
 use towpath_base::ids::PeerIndex;
 
 use super::groups::Groups;
@@ -40,29 +42,63 @@ pub(super) enum End {
 /// The sending sides of the rails, and the ways to the peers.
 pub(super) struct Lines {
     outputs: Vec<Output>,
-    /// By rank and rail: over which of the interfaces, and how.
-    pub(super) ways: Vec<Vec<(u8, Way)>>,
+    pub(super) ways: Ways,
     burst: Burst,
     /// By interface: frames that were taken and that the interface did not take after all.
     kept: Vec<Vec<Kept>>,
 }
 
-/// What frames that go out together are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Sort {
-    /// Frames of messages, which go to where the receiver looks for small frames.
-    #[default]
-    Train,
-    /// Frames of regions, which go to where it scatters them.
-    Bulk,
+/// Over which of the interfaces frames go somewhere, and how.
+pub(super) struct Ways {
+    /// By rank and rail.
+    pub(super) peers: Vec<Vec<(u8, Way)>>,
+    /// By number.
+    pub(super) groups: BTreeMap<u32, (u8, Way)>,
+}
+
+impl Ways {
+    fn peer(&self, rank: u32, rail: u8) -> Option<&(u8, Way)> {
+        self.peers.get(rank as usize)?.get(usize::from(rail))
+    }
+
+    fn of(&self, to: To) -> Option<&(u8, Way)> {
+        match to {
+            To::Train(rank, rail) | To::Bulk(rank, rail) => self.peer(rank, rail),
+            To::Group(number) => self.groups.get(&number),
+        }
+    }
+}
+
+/// Where frames that go out together go, and as what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    /// Frames of messages to a rank, over a rail: to where the receiver looks for small frames.
+    Train(u32, u8),
+    /// Frames of regions, to where it scatters them.
+    Bulk(u32, u8),
+    /// To all members of a group.
+    Group(u32),
+}
+
+impl To {
+    /// Sends frames that go there; says how many the interface has taken.
+    ///
+    /// # Safety
+    /// As [`Output::send_bulk`].
+    unsafe fn send(self, output: &mut Output, way: &Way, frames: &[Frame]) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe {
+            match self {
+                To::Train(..) => output.send_train(way, frames),
+                To::Bulk(..) | To::Group(_) => output.send_bulk(way, frames),
+            }
+        }
+    }
 }
 
 /// Frames on their way out together.
-#[derive(Default)]
 struct Burst {
-    sort: Sort,
-    to: u32,
-    rail: u8,
+    to: To,
     bytes: usize,
     frames: Vec<Frame>,
     /// Where bytes of user memory are copied to before they go out, if they are.
@@ -76,7 +112,7 @@ struct Copies {
 }
 
 struct Kept {
-    sort: Sort,
+    to: To,
     way: Way,
     header: [u8; HEADER_BYTES],
     body: Box<[u8]>,
@@ -91,7 +127,8 @@ const TRAIN: usize = 16;
 impl Lines {
     pub(super) fn new(outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
         let kept = outputs.iter().map(|_| Vec::new()).collect();
-        Lines { outputs, ways, burst: Burst::default(), kept }
+        let burst = Burst { to: To::Group(0), bytes: 0, frames: Vec::new(), copies: None };
+        Lines { outputs, ways: Ways { peers: ways, groups: BTreeMap::new() }, burst, kept }
     }
 
     /// The error with which an interface refuses frames, if it does, and how many it has refused.
@@ -110,26 +147,8 @@ impl Lines {
     /// `body` must be readable for `length` bytes.
     #[inline]
     unsafe fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: *const u8, length: usize) -> bool {
-        let Some((interface, way)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
-            return true;
-        };
+        let Some((interface, way)) = self.ways.peer(to, rail) else { return true };
         let interface = usize::from(*interface);
-        // SAFETY: handed through.
-        self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
-    }
-
-    /// As [`Lines::send`], over an interface by a way that is no peer's.
-    ///
-    /// # Safety
-    /// As there.
-    unsafe fn send_by(
-        &mut self,
-        interface: usize,
-        way: &Way,
-        header: &[u8; HEADER_BYTES],
-        body: *const u8,
-        length: usize,
-    ) -> bool {
         // SAFETY: handed through.
         self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
     }
@@ -159,20 +178,17 @@ impl Lines {
     #[inline]
     unsafe fn gather(
         &mut self,
-        sort: Sort,
-        (to, rail): (u32, u8),
+        to: To,
         header: &[u8; HEADER_BYTES],
         (mut body, length): (*const u8, usize),
         users: bool,
     ) -> bool {
-        let Some((interface, _)) = self.ways.get(to as usize).and_then(|ways| ways.get(usize::from(rail))) else {
-            return true;
-        };
+        let Some((interface, _)) = self.ways.of(to) else { return true };
         if !self.kept[usize::from(*interface)].is_empty() {
             return false;
         }
         let burst = &self.burst;
-        let joins = (burst.sort, burst.to, burst.rail) == (sort, to, rail) && burst.bytes + length <= BURST_BYTES;
+        let joins = burst.to == to && burst.bytes + length <= BURST_BYTES;
         if !burst.frames.is_empty() && !joins {
             self.flush();
         }
@@ -183,7 +199,7 @@ impl Lines {
             unsafe { std::ptr::copy_nonoverlapping(body, room.as_mut_ptr(), length) };
             (body, copies.total) = (room.as_ptr(), copies.total + length as u64);
         }
-        (burst.sort, burst.to, burst.rail) = (sort, to, rail);
+        burst.to = to;
         burst.bytes += HEADER_BYTES + length;
         burst.frames.push(Frame { header: *header, body, length });
         true
@@ -205,20 +221,15 @@ impl Lines {
     }
 
     fn flush_some(&mut self) {
-        let Burst { sort, to, rail, frames, .. } = &mut self.burst;
-        if let Some((interface, way)) = self.ways.get(*to as usize).and_then(|ways| ways.get(usize::from(*rail))) {
+        let Burst { to, frames, .. } = &mut self.burst;
+        if let Some((interface, way)) = self.ways.of(*to) {
             let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
             // SAFETY: bodies lie in regions and messages that have not ended since they were gathered: `Desk` flushes before.
-            let taken = unsafe {
-                match sort {
-                    Sort::Train => output.send_train(way, frames),
-                    Sort::Bulk => output.send_bulk(way, frames),
-                }
-            };
+            let taken = unsafe { to.send(output, way, frames) };
             kept.extend(frames[taken..].iter().map(|frame| {
                 // SAFETY: as above.
                 let body = unsafe { std::slice::from_raw_parts(frame.body, frame.length) };
-                Kept { sort: *sort, way: *way, header: frame.header, body: body.into() }
+                Kept { to: *to, way: *way, header: frame.header, body: body.into() }
             }));
         }
         frames.clear();
@@ -230,16 +241,10 @@ impl Lines {
         let mut moved = false;
         for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
             let mut gone = 0;
-            for Kept { sort, way, header, body } in kept.iter() {
+            for Kept { to, way, header, body } in kept.iter() {
                 let frame = [Frame { header: *header, body: body.as_ptr(), length: body.len() }];
                 // SAFETY: the body is a slice.
-                let taken = unsafe {
-                    match sort {
-                        Sort::Train => output.send_train(way, &frame),
-                        Sort::Bulk => output.send_bulk(way, &frame),
-                    }
-                };
-                if taken == 0 {
+                if unsafe { to.send(output, way, &frame) } == 0 {
                     break;
                 }
                 gone += 1;
@@ -318,9 +323,7 @@ impl<S: Sink> Outlet for Desk<'_, S> {
             Body::Message { buffer, offset, length } => {
                 let body = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
                 // SAFETY: a part of a message whose memory is not used again before `Outlet::sent`, which flushes.
-                return unsafe {
-                    self.lines.gather(Sort::Train, (to, rail), header, (body, usize::from(length)), false)
-                };
+                return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
             }
             Body::Region { token, offset, length } => {
                 let Some(origin) = self.holdings.origins.of(token) else { return true };
@@ -334,7 +337,7 @@ impl<S: Sink> Outlet for Desk<'_, S> {
                     At::Here(pointer) => {
                         let users = origin.is_users();
                         // SAFETY: so many bytes of the region lie there; the length came as 16 bits.
-                        unsafe { self.lines.gather(Sort::Bulk, (to, rail), header, (pointer, length), users) }
+                        unsafe { self.lines.gather(To::Bulk(to, rail), header, (pointer, length), users) }
                     }
                     At::Later => false,
                     At::Never => true,
@@ -347,10 +350,9 @@ impl<S: Sink> Outlet for Desk<'_, S> {
 
     fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool {
         let Body::Message { buffer, offset, length } = body else { return true };
-        let Some((interface, way)) = self.holdings.groups.way(group) else { return true };
         let pointer = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
         // SAFETY: a part of a message that waits for its members.
-        unsafe { self.lines.send_by(interface, way, header, pointer, usize::from(length)) }
+        unsafe { self.lines.gather(To::Group(group), header, (pointer, usize::from(length)), false) }
     }
 
     #[inline]

@@ -1,22 +1,24 @@
 //! Groups: what one process sends to the processes of several other hosts at once, by frames that the switch copies.
 //!
 //! A group has an address, which members join, and for each of its processes that sends a root of the protocol. A member always
-//! stands ready for the next messages of a root: what comes before anybody asks is kept, [`WINDOW`] messages of [`LONGEST`] bytes at
+//! stands ready for the next messages of a root: what comes before anybody asks is kept, [`READY`] messages of [`LONGEST`] bytes at
 //! most, and the root sends no more before they have been taken. So a member that is late costs neither a repair nor the root's time.
 //! Whoever sends may use its memory again at once: messages are copied, on both sides.
 
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
 
+use rustix::event::epoll;
 use towpath_base::ids::PeerIndex;
 
 use super::desk::Desk;
 use super::memory::Table;
 use super::{Clic, Contact, Nobody};
 use crate::clic::key::JobKey;
-use crate::clic::multicast::{Group, MOST_PARTS, WINDOW};
-use crate::clic::port::{GroupAddress, Port, Way};
+use crate::clic::multicast::{Group, MOST_PARTS, READY};
+use crate::clic::port::{Carrier, GroupAddress, Input, Port};
 
 /// Longest message of a group in bytes, where parts are long enough: 64 KiB are one message, and more follows what is this long.
 const LONGEST: usize = 68 << 10;
@@ -32,6 +34,13 @@ pub struct Reach {
     pub raw: bool,
     /// Bytes of a part that every rail of every member carries.
     pub chunk: u16,
+}
+
+impl Reach {
+    /// By what frames to a group may go, the fastest first.
+    pub fn carriers(&self) -> &'static [Carrier] {
+        if self.raw { &[Carrier::Crafted, Carrier::Raw] } else { &[Carrier::Udp] }
+    }
 }
 
 /// A message that stands ready to be received, or has come.
@@ -60,19 +69,15 @@ pub(super) struct Groups {
     messages: Table<Early>,
     /// Groups that were left while something of this root was under way.
     leaving: Vec<u32>,
+    /// Somebody waits for a message.
+    pub(super) awaited: bool,
 }
 
+#[derive(Debug)]
 struct Joined {
     interface: usize,
-    way: Way,
     address: GroupAddress,
-    raw: bool,
-}
-
-impl std::fmt::Debug for Joined {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Joined").field("address", &self.address).field("raw", &self.raw).finish_non_exhaustive()
-    }
+    by: Carrier,
 }
 
 impl Groups {
@@ -94,12 +99,6 @@ impl Groups {
             let shared = apart && theirs.address.is_ipv4() && own.prefix == theirs.prefix && own.holds(&theirs.address);
             Segment { reach: Reach { interface: *port as u8, raw: *raw, chunk }, shared }
         });
-    }
-
-    /// Over which interface frames to a group go, and how.
-    pub(super) fn way(&self, group: u32) -> Option<(usize, &Way)> {
-        let joined = self.joined.get(&group)?;
-        Some((joined.interface, &joined.way))
     }
 
     pub(super) fn part(&mut self, token: u64, offset: usize, bytes: &[u8]) {
@@ -138,16 +137,17 @@ impl Clic {
     }
 
     /// Joins a group, whose number no other group of the job has. False when the system does not let it.
-    pub fn join(&mut self, group: u32, reach: Reach) -> bool {
+    pub fn join(&mut self, group: u32, reach: Reach, by: Carrier) -> bool {
         self.sweep_groups();
         let interface = usize::from(reach.interface);
         let address = GroupAddress::new(self.holdings.groups.job, group);
-        let raw = reach.raw;
-        if self.inputs[interface].join(&address, raw).is_err() {
+        let input = &mut self.inputs[interface];
+        if input.join(&address, by).is_err() || !watched(&self.epoll, input) {
             return false;
         }
-        let way = self.lines.output(interface).group_way(&address, raw);
-        self.holdings.groups.joined.insert(group, Joined { interface, way, address, raw });
+        let way = self.lines.output(interface).group_way(&address, by);
+        self.lines.ways.groups.insert(group, (reach.interface, way));
+        self.holdings.groups.joined.insert(group, Joined { interface, address, by });
         true
     }
 
@@ -155,7 +155,7 @@ impl Clic {
     pub fn leave_group(&mut self, group: u32) {
         let groups = &mut self.holdings.groups;
         if let Some(joined) = groups.joined.get(&group) {
-            self.inputs[joined.interface].leave(&joined.address, joined.raw);
+            self.inputs[joined.interface].leave(&joined.address, joined.by);
         }
         groups.ready.retain(|(_, number), names| {
             if *number == group {
@@ -170,13 +170,14 @@ impl Clic {
 
     /// Forgets groups that have been left and owe nobody anything.
     fn sweep_groups(&mut self) {
-        let Clic { endpoint, holdings, .. } = self;
+        let Clic { endpoint, holdings, lines, .. } = self;
         let groups = &mut holdings.groups;
         groups.leaving.retain(|group| {
             let idle = endpoint.is_group_idle(*group);
             if idle {
                 endpoint.remove_root(*group);
                 groups.joined.remove(group);
+                lines.ways.groups.remove(group);
             }
             !idle
         });
@@ -202,7 +203,7 @@ impl Clic {
         }
         self.endpoint.add_member(Group { number: group, session: session_of(group), root: root.0, chunk }, true);
         self.holdings.groups.ready.insert(place, VecDeque::new());
-        for _ in 0..WINDOW {
+        for _ in 0..READY {
             self.stand_ready(place, chunk, Vec::new());
         }
     }
@@ -245,9 +246,11 @@ impl Clic {
         take: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
         let groups = &mut self.holdings.groups;
+        groups.awaited = true;
         let queue = groups.ready.get_mut(&(root.0, group))?;
         let name = *queue.front()?;
         groups.messages.of(name)?.length?;
+        groups.awaited = false;
         queue.pop_front();
         let early = groups.messages.take(name)?;
         let length = early.length.unwrap_or(0).min(early.bytes.len());
@@ -265,6 +268,13 @@ impl Clic {
     pub fn frames_of_groups(&self) -> u64 {
         self.endpoint.multicast_frames()
     }
+}
+
+/// Lets frames to groups wake a sleeper. False when the system does not.
+fn watched(epoll: &OwnedFd, input: &Input) -> bool {
+    let Some(descriptor) = input.group_descriptor() else { return true };
+    let added = epoll::add(epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+    matches!(added, Ok(()) | Err(rustix::io::Errno::EXIST))
 }
 
 /// Numbers come round after 2^32 groups, so this only has to differ from what a stranger sends by chance.

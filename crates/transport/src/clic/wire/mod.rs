@@ -356,6 +356,8 @@ impl Clic {
         let mut now = || *clock.get_or_insert_with(|| began.elapsed().as_nanos() as Time);
         self.looks = self.looks.wrapping_add(1);
         let mut is_due = self.asleep || self.drowsy || self.looks.is_multiple_of(SELDOM);
+        // Who slept may have been woken by frames to a group.
+        let groups = self.asleep || self.holdings.groups.awaited;
         if self.asleep {
             self.asleep = false;
             if !self.drowsy {
@@ -371,6 +373,9 @@ impl Clic {
                 desk.lines.flush();
             };
             moved |= input.receive(FRAMES, &mut take);
+            if groups {
+                moved |= input.receive_groups(FRAMES, &mut take);
+            }
             if !desk.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
                 let mut bulk = Bulk { endpoint, desk, rails, from, interface, began, in_place: *in_place };

@@ -75,7 +75,7 @@ impl Clic {
     #[cold]
     fn lose_unreachable(&mut self, now: Time) {
         for rank in self.ranks.clone() {
-            let ways = self.lines.ways.get(rank as usize).map_or(&[][..], Vec::as_slice);
+            let ways = self.lines.ways.peers.get(rank as usize).map_or(&[][..], Vec::as_slice);
             let interfaces: Vec<usize> = ways.iter().map(|(interface, _)| usize::from(*interface)).collect();
             let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());
             if !waits
