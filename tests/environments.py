@@ -114,3 +114,13 @@ def clean_environment(**extra):
     kept.pop("PYTHONPATH", None)
     kept.update({name: str(value) for name, value in extra.items()})
     return kept
+
+
+def compiled_test(prefix, program):
+    """A program of tests/mpi, "CHAPTER/NAME", built for the Towpath that is installed there."""
+    binary = BUILD / "tests/alone" / program
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    tests = ROOT / "tests/mpi"
+    words = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-g", f"-I{tests}", tests / f"{program}.c", "-o", binary]
+    subprocess.run([str(word) for word in words], env=clean_environment(), check=True)
+    return binary

@@ -46,16 +46,6 @@ LIMIT = 40
 LEAST = {"frames": 2000, "connections": 20}
 
 
-def compiled(prefix):
-    """The ring, built for this Towpath."""
-    binary = environments.BUILD / "tests/strangers/steady"
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    tests = HERE.parent / "mpi"
-    command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-g", f"-I{tests}", tests / "crowd/steady.c", "-o", binary]
-    subprocess.run([str(word) for word in command], env=environments.clean_environment(), check=True)
-    return binary
-
-
 def speaker():
     """The program that forges messages by libfabric."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", environments.ROOT / "target"))
@@ -159,7 +149,7 @@ def main():
         return hosts.SKIPPED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, passed, failed = compiled(prefix), 0, 0
+    binary, passed, failed = environments.compiled_test(prefix, "crowd/steady"), 0, 0
     for transport, network, attacks in TRANSPORTS:
         for attack in attacks:
             name = f"{transport}: {attack}"

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Do broadcasts go to all hosts at once, where they should? tests/mpi/collectives/multicast counts what four hosts send meanwhile.
+
+    broadcasts.py --prefix FOLDER      with an installed Towpath (bin, lib); all rows
+    broadcasts.py --filter REGEX       only some of the rows
+
+What goes to a group is sent about once, what goes by messages once for each of the other hosts.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import hosts  # noqa: E402
+
+# Shell: no host believes where datagrams to groups come from; the bridge passes nothing on to more than one.
+NO_UDP = """for host in $(echo $HOSTS_NAMES | tr , ' '); do
+    $HOSTS_RUN $host sh -c 'sysctl -qw net.ipv4.conf.all.rp_filter=1; ip rule add from 239.255.0.0/16 to 10.77.0.0/24 blackhole' || exit 1
+done"""
+NOTHING = """for port in 0 1 2 3; do
+    nsenter --net=/proc/1/ns/net bridge link set dev port0-$port mcast_flood off || exit 1
+done"""
+CLIC = {"TOWPATH_NETWORK": "clic"}
+# Name, options of hosts.py, variables, ranks, what is done to the network (by the job, after the word "later"), and how often what is
+# broadcast must be sent.
+ROWS = [
+    ("frames of 1500 bytes", "", CLIC, 4, None, "once"),
+    ("frames of 9000 bytes", "--mtu 9000", CLIC, 4, None, "once"),
+    ("two ranks on each host", "--mtu 9000", CLIC, 8, None, "once"),
+    ("large messages by frames", "", {**CLIC, "TOWPATH_CLIC_BULK": "frames"}, 4, None, "once"),
+    ("by UDP", "", {"TOWPATH_NETWORK": "udp"}, 4, None, "once"),
+    ("by UDP, 9000 bytes", "--mtu 9000", {"TOWPATH_NETWORK": "udp"}, 4, None, "once"),
+    ("frames that get lost", "--loss 2 --seed 4", CLIC, 4, None, "once"),
+    ("lost, doubled and late", "--mtu 9000 --loss 1 --duplicate 1 --reorder 1 --seed 5", CLIC, 4, None, "once"),
+    ("UDP to groups gets nowhere", "", {**CLIC, "TOWPATH_CLIC_BULK": "frames"}, 4, NO_UDP, "once"),
+    ("nothing to groups gets anywhere", "", CLIC, 4, NOTHING, "each"),
+    ("nothing to groups gets anywhere any more", "", CLIC, 4, "later " + NOTHING, "any"),
+    ("forbidden", "", {**CLIC, "TOWPATH_COLLECTIVE": "bcast:binomial"}, 4, None, "each"),
+    ("TCP", "", {"TOWPATH_NETWORK": "tcp"}, 4, None, "each"),
+]
+LIMIT = 60
+
+
+def inside(prefix, binary, ranks, trouble, how):
+    """On the first host: sees to the network and becomes the job."""
+    run, names = os.environ["HOSTS_RUN"], os.environ["HOSTS_NAMES"].split(",")
+    later = trouble.startswith("later ")
+    if trouble and not later:
+        subprocess.run(["sh", "-c", trouble], check=True)
+    command = [prefix / "bin/mpiexec", "--hosts", ",".join(names), "-ppn", ranks // len(names), "--launcher", f"{run} {{host}}", "-n", ranks, binary, how]
+    words = [str(word) for word in command] + ([trouble.removeprefix("later ")] if later else [])
+    os.execv(words[0], words)
+
+
+def run_row(prefix, binary, row):
+    """Problems of a row (None: not tested here), and the job's output."""
+    _, network, variables, ranks, trouble, how = row
+    command = [sys.executable, HERE / "hosts.py", "--hosts", "4", *network.split(), "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
+               "--ranks", ranks, "--trouble", trouble or "", "--how", how]
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=environments.clean_environment(**variables)) as job:
+        try:
+            output, _ = job.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            return [f"still ran after {LIMIT} s"], job.communicate()[0]
+    if job.returncode == hosts.SKIPPED:
+        return None, output.strip()
+    said = len(re.findall(r"\bok\b", output))
+    if job.returncode or said != ranks:
+        return [f"ended with {job.returncode}, {said} of {ranks} ranks said ok"], output
+    return [], output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path)
+    parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    for inner in ("--binary", "--trouble", "--how"):
+        parser.add_argument(inner, help=argparse.SUPPRESS)
+    parser.add_argument("--ranks", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.how:
+        return inside(options.prefix, options.binary, options.ranks, options.trouble, options.how)
+    reason = hosts.forbidden()
+    if reason:
+        print(f"skipped: {reason}")
+        return hosts.SKIPPED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    prefix = (options.prefix or environments.towpath_venv()).resolve()
+    binary, passed, failed = environments.compiled_test(prefix, "collectives/multicast"), 0, 0
+    for row in ROWS:
+        if not re.search(options.filter, row[0]):
+            continue
+        started = time.monotonic()
+        problems, output = run_row(prefix, binary, row)
+        word = "skip" if problems is None else "FAIL" if problems else "ok  "
+        print(f"{word} {time.monotonic() - started:5.1f} s  {row[0]}" + (f": {output}" if problems is None else ""), flush=True)
+        passed, failed = passed + (problems == []), failed + bool(problems)
+        for problem in problems or []:
+            print(f"     {problem}\n     | " + "\n     | ".join(output.splitlines()[-25:]), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
