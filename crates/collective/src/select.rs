@@ -5,6 +5,8 @@
 //! The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`) forces an algorithm wherever its hard conditions hold,
 //! whatever the sizes. Every rank must come to the same choice, so only what all ranks know may decide.
 
+use towpath_base::ids::PeerIndex;
+
 /// The collectives that have a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collective {
@@ -71,6 +73,7 @@ pub struct Size {
     commutative: bool,
     board: Option<Crowd>,
     group: Option<Pays>,
+    hosts: usize,
 }
 
 /// For which lengths multicast pays, in bytes: more than the first, up to the second.
@@ -80,7 +83,12 @@ pub struct Pays(pub i64, pub i64);
 impl Size {
     /// So many ranks and bytes.
     pub fn of(ranks: usize, bytes: i64) -> Size {
-        Size { ranks, bytes, commutative: true, board: None, group: None }
+        Size { ranks, bytes, commutative: true, board: None, group: None, hosts: 1 }
+    }
+
+    /// The ranks are on so many hosts, or more where it is 3.
+    pub fn on_hosts(self, hosts: usize) -> Size {
+        Size { hosts, ..self }
     }
 
     /// The call can go by multicast, which pays for these lengths.
@@ -118,6 +126,8 @@ pub struct Row {
     pub board: Option<Crowd>,
     /// Hard condition: frames to a group reach the hosts, of which there are at least four.
     pub group: bool,
+    /// Hard condition: the ranks are on so many hosts at least, at most [`MANY`].
+    pub hosts: usize,
     /// Chosen up to this many ranks.
     pub ranks: usize,
     /// Chosen up to this many bytes.
@@ -126,9 +136,21 @@ pub struct Row {
 
 const ANY: i64 = i64::MAX;
 const ALL: usize = usize::MAX;
+/// More hosts are not told apart.
+pub const MANY: usize = 3;
 
 const fn row(collective: Collective, algorithm: Algorithm, ranks: usize, bytes: i64) -> Row {
-    Row { collective, algorithm, power_of_two: false, commutative: false, board: None, group: false, ranks, bytes }
+    Row {
+        collective,
+        algorithm,
+        power_of_two: false,
+        commutative: false,
+        board: None,
+        group: false,
+        hosts: 1,
+        ranks,
+        bytes,
+    }
 }
 
 const fn board(collective: Collective, crowd: Crowd, ranks: usize, bytes: i64) -> Row {
@@ -137,6 +159,10 @@ const fn board(collective: Collective, crowd: Crowd, ranks: usize, bytes: i64) -
 
 const fn multicast(collective: Collective, ranks: usize, bytes: i64) -> Row {
     Row { group: true, ..row(collective, Algorithm::Multicast, ranks, bytes) }
+}
+
+const fn on_hosts(hosts: usize, row: Row) -> Row {
+    Row { hosts, ..row }
 }
 
 const fn power_of_two(row: Row) -> Row {
@@ -157,6 +183,23 @@ pub const TABLE: &[Row] = &[
     board(Collective::Bcast, Crowd::Fitting, ALL, 32 << 10),
     board(Collective::Bcast, Crowd::Crowded, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
+    // Between hosts each message costs system calls and wake-ups, so the many small parts of a scatter do not pay. Microseconds over TCP
+    // until the root knows that all have it: binomial / scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are
+    // namespaces of two cores, frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several copies over the
+    // root's wire, which costs nothing here, a chain one: beyond 64 KiB it is chosen even where it is a little slower.
+    //
+    // | hosts, ranks | 32 KiB | 64 KiB | 256 KiB | 1 MiB | 4 MiB |
+    // |---|---|---|---|---|---|
+    // | 2, 4 | 52/92/71 | 135/129/219 | 205/360/315 | 343/1216/831 | 2088/3763/3662 |
+    // | 4, 4 | 377/794/540 | 446/889/612 | 1167/1421/800 | 2324/3869/2257 | 6682/9432/8985 |
+    // | 4, 8 | 225/457/621 | 328/556/581 | 853/1189/847 | 2045/4017/2368 | 7609/11608/8796 |
+    // | 8, 8 | 2437/1819/835 | 1761/1735/961 | 2497/2685/1386 | 5745/10643/4663 | 13465/21035/16987 |
+    // | 8, 16 | 635/2098/2979 | 1074/2544/2640 | 2126/4137/2168 | 6159/8522/6334 | |
+    // | 8, 32 | 1383/5522/4081 | 2157/5450/3486 | 4440/9551/5838 | 10485/15772/13173 | |
+    on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, ALL, 64 << 10)),
+    on_hosts(MANY, row(Collective::Bcast, Algorithm::Chain, 16, ANY)),
+    on_hosts(MANY, row(Collective::Bcast, Algorithm::Binomial, ALL, 1 << 20)),
+    on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, 4, ANY)),
     row(Collective::Bcast, Algorithm::Binomial, ALL, 32 << 10),
     row(Collective::Bcast, Algorithm::Binomial, 2, ANY),
     row(Collective::Bcast, Algorithm::ScatterAllgather, ALL, 512 << 10),
@@ -254,6 +297,8 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     forced: Vec<(Collective, Algorithm)>,
+    /// The host of each process by its index; empty where all are on one.
+    hosts: Vec<u32>,
 }
 
 impl Selection {
@@ -275,12 +320,28 @@ impl Selection {
                 })?;
             forced.push((collective, algorithm));
         }
-        Ok(Selection { forced })
+        Ok(Selection { forced, ..Selection::default() })
+    }
+
+    /// With the host of each process, by its index.
+    pub fn among(self, hosts: &[u32]) -> Selection {
+        let is_apart = hosts.windows(2).any(|pair| pair[0] != pair[1]);
+        Selection { hosts: if is_apart { hosts.to_vec() } else { Vec::new() }, ..self }
+    }
+
+    /// On how many hosts these processes are, at most [`MANY`].
+    pub fn hosts_of(&self, peers: &[PeerIndex]) -> usize {
+        let mut hosts = peers.iter().map_while(|peer| self.hosts.get(peer.slot()));
+        let Some(one) = hosts.next() else { return 1 };
+        match hosts.find(|host| *host != one) {
+            None => 1,
+            Some(other) => 2 + usize::from(hosts.any(|host| host != one && host != other)),
+        }
     }
 
     /// The table with one algorithm forced.
     pub fn forcing(collective: Collective, algorithm: Algorithm) -> Selection {
-        Selection { forced: vec![(collective, algorithm)] }
+        Selection { forced: vec![(collective, algorithm)], ..Selection::default() }
     }
 
     /// The algorithm for a collective: the forced one where its hard conditions hold, else the first row that fits.
@@ -305,6 +366,7 @@ fn allowed(row: &Row, size: Size) -> bool {
         && (!row.commutative || size.commutative)
         && (row.board.is_none() || row.board == size.board)
         && (!row.group || size.group.is_some())
+        && row.hosts <= size.hosts
 }
 
 fn has(collective: Collective, algorithm: Algorithm) -> bool {
@@ -370,6 +432,29 @@ mod tests {
         }
         assert_eq!(selection.choose(Collective::Barrier, group(10_000)), Algorithm::Dissemination);
         assert_ne!(selection.choose(Collective::Allreduce, group(10_000)), Algorithm::Multicast);
+    }
+
+    #[test]
+    fn between_hosts_nothing_is_cut_into_small_parts() {
+        let selection = Selection::default().among(&[7, 7, 8, 8, 9, 9]);
+        let peers = |some: &[u32]| some.iter().map(|peer| PeerIndex(*peer)).collect::<Vec<_>>();
+        for (some, hosts) in [(&[][..], 1), (&[1, 0], 1), (&[0, 2, 1], 2), (&[0, 1, 2, 5], 3), (&[4, 2, 0, 1], 3)] {
+            assert_eq!(selection.hosts_of(&peers(some)), hosts, "{some:?}");
+        }
+        assert_eq!(Selection::default().among(&[7, 7]).hosts_of(&peers(&[0, 1])), 1);
+        let chosen = |hosts, ranks, bytes| selection.choose(Collective::Bcast, Size::of(ranks, bytes).on_hosts(hosts));
+        for (hosts, ranks, bytes, algorithm) in [
+            (1, 8, 64 << 10, Algorithm::ScatterAllgather),
+            (2, 8, 64 << 10, Algorithm::Binomial),
+            (2, 4, 4 << 20, Algorithm::Binomial),
+            (2, 8, 128 << 10, Algorithm::ScatterAllgather),
+            (3, 4, 64 << 10, Algorithm::Binomial),
+            (3, 16, 128 << 10, Algorithm::Chain),
+            (3, 17, 1 << 20, Algorithm::Binomial),
+            (3, 17, 2 << 20, Algorithm::ScatterAllgather),
+        ] {
+            assert_eq!(chosen(hosts, ranks, bytes), algorithm, "{hosts} hosts, {ranks} ranks, {bytes} bytes");
+        }
     }
 
     #[test]

@@ -396,7 +396,8 @@ fn build(thread_level: i32) -> Result<World> {
     let selection = match config::setting("TOWPATH_COLLECTIVE") {
         Some(text) => Selection::parse(&text).map_err(failed_start)?,
         None => Selection::default(),
-    };
+    }
+    .among(&job.node_of_rank);
     let machine = config::setting("TOWPATH_MACHINE").map(|value| Description::of_setting(&value));
     Ok(World {
         lane,
