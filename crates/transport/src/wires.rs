@@ -36,10 +36,11 @@ enum Route {
     Tcp {
         place: u32,
     },
-    /// On another host, by frames; large messages by a connection, where it has a place there.
+    /// On another host, by frames. Its place among those with connections, where it has one, and whether large messages go by it.
     Clic {
         place: u32,
-        stream: Option<u32>,
+        line: Option<u32>,
+        streams: bool,
     },
     /// On another host, over libfabric.
     Ofi {
@@ -64,6 +65,35 @@ pub struct Wires {
     pass: u32,
     /// Looks at `tcp` and `ofi` in a row that found nothing.
     vain: u32,
+    /// Peers by frames that one of their two wires has lost.
+    parting: Vec<PeerIndex>,
+}
+
+/// Hands on what a wire reports, but for the loss of peers that another wire leads to as well: as long as that one may still write to
+/// their targets or take from their regions, nobody may hear of it.
+struct Apart<'a, S> {
+    sink: &'a mut S,
+    routes: &'a [Route],
+    parting: &'a mut Vec<PeerIndex>,
+}
+
+impl<S: Sink> Sink for Apart<'_, S> {
+    #[inline]
+    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        self.sink.arrived(from, header, payload, length);
+    }
+    fn released(&mut self, token: u64) {
+        self.sink.released(token);
+    }
+    fn pulled(&mut self, token: u64) {
+        self.sink.pulled(token);
+    }
+    fn lost(&mut self, peer: PeerIndex) {
+        match self.routes.get(peer.slot()) {
+            Some(Route::Clic { line: Some(_), .. }) => self.parting.push(peer),
+            _ => self.sink.lost(peer),
+        }
+    }
 }
 
 impl Wires {
@@ -96,6 +126,7 @@ impl Wires {
             further: false,
             pass: 0,
             vain: 0,
+            parting: Vec::new(),
         };
         for (rank, peer) in (0..).zip(near) {
             wires.lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
@@ -158,11 +189,11 @@ impl Wires {
     /// for them.
     pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
         for (place, peer) in (0..).zip(clic.reached()) {
-            let stream = match self.routes.get(peer.slot()) {
-                Some(Route::Tcp { place }) if streams(peer) => Some(*place),
+            let line = match self.routes.get(peer.slot()) {
+                Some(Route::Tcp { place }) => Some(*place),
                 _ => None,
             };
-            self.lead(peer, Route::Clic { place, stream });
+            self.lead(peer, Route::Clic { place, line, streams: line.is_some() && streams(peer) });
         }
         self.clic = Some(Box::new(clic));
         self.further = true;
@@ -181,7 +212,7 @@ impl Wires {
 
     /// Whether large messages to a peer that frames reach go by a connection.
     pub fn streams(&self, peer: PeerIndex) -> bool {
-        matches!(self.route(peer), Route::Clic { stream: Some(_), .. })
+        matches!(self.route(peer), Route::Clic { streams: true, .. })
     }
 
     /// The wire to other hosts, where there is one.
@@ -246,8 +277,9 @@ impl Wires {
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
         let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
+        let mut apart = Apart { sink: &mut *sink, routes: &self.routes, parting: &mut self.parting };
         let by_clic = self.clic.as_mut().is_some_and(|clic| {
-            let moved = clic.progress(sink);
+            let moved = clic.progress(&mut apart);
             if last_look && !moved {
                 clic.fall_asleep();
             }
@@ -264,15 +296,36 @@ impl Wires {
             if last_look {
                 tcp.watch_all();
             }
-            tcp.progress(sink)
+            tcp.progress(&mut apart)
         });
         let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
         self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
+        let by_parting = !self.parting.is_empty();
+        if by_parting && !by_clic {
+            self.part(sink);
+        }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
         if self.vain > LOOKS_IN_VAIN && others {
             self.pass = PASSES;
         }
-        by_strict | by_clic | by_tcp | by_ofi
+        by_strict | by_clic | by_tcp | by_ofi | by_parting
+    }
+
+    /// Peers that one of two wires has lost: the other loses them too, and when both have, that is reported. The end of a connection is
+    /// a sure sign that its process has ended, which frames never give; but what it has sent by frames is taken before. A peer that has
+    /// said goodbye by a connection may still be about to say so by frames, and is not lost.
+    #[cold]
+    fn part(&mut self, sink: &mut impl Sink) {
+        for peer in std::mem::take(&mut self.parting) {
+            let Route::Clic { place, line: Some(line), .. } = self.route(peer) else { continue };
+            let (Some(clic), Some(tcp)) = (&mut self.clic, &mut self.tcp) else { continue };
+            match (clic.is_lost(place as usize), tcp.is_lost(line as usize)) {
+                (true, true) => sink.lost(peer),
+                (true, false) => tcp.mark_lost(line as usize),
+                (false, _) if tcp.has_left(line as usize) => {}
+                (false, _) => clic.mark_lost(place as usize),
+            }
+        }
     }
 
     /// The wire of the strict mode, where it is in use.
@@ -298,7 +351,12 @@ impl Wires {
             Route::Shm { rank } => self.shm.mark_lost(rank as usize),
             Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
             Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
-            Route::Clic { place, .. } => self.clic_wire().mark_lost(place as usize),
+            Route::Clic { place, line, .. } => {
+                self.clic_wire().mark_lost(place as usize);
+                if let Some(line) = line {
+                    self.tcp_wire().mark_lost(line as usize);
+                }
+            }
             Route::Ofi { place } => self.ofi_wire().mark_lost(place as usize),
             Route::Loopback | Route::None => {}
         }
@@ -480,7 +538,7 @@ impl Wire for Wires {
             match self.route(to) {
                 Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
                 Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
-                Route::Tcp { place } | Route::Clic { stream: Some(place), .. } => {
+                Route::Tcp { place } | Route::Clic { line: Some(place), streams: true, .. } => {
                     (self.pass, self.vain) = (0, 0);
                     self.tcp_wire().publish(place as usize, token, source)
                 }
@@ -495,7 +553,7 @@ impl Wire for Wires {
         match self.route(to) {
             Route::Shm { .. } => self.shm.withdraw(key),
             Route::Strict { .. } => self.strict_wire().withdraw(key),
-            Route::Tcp { .. } | Route::Clic { stream: Some(_), .. } => self.tcp_wire().withdraw(key),
+            Route::Tcp { .. } | Route::Clic { streams: true, .. } => self.tcp_wire().withdraw(key),
             Route::Clic { place, .. } => self.clic_wire().withdraw(place as usize, key),
             Route::Ofi { .. } => self.ofi_wire().withdraw(key),
             Route::Loopback | Route::None => self.loopback.withdraw(to, key),
@@ -508,7 +566,7 @@ impl Wire for Wires {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
-                Route::Tcp { place } | Route::Clic { stream: Some(place), .. } => {
+                Route::Tcp { place } | Route::Clic { line: Some(place), streams: true, .. } => {
                     (self.pass, self.vain) = (0, 0);
                     self.tcp_wire().pull(place as usize, key, token, target)
                 }

@@ -130,6 +130,8 @@ struct Peer {
     /// Attempts at connecting so far, and what the last one at each place came to.
     attempts: usize,
     refusals: Vec<String>,
+    /// It has said that it leaves.
+    has_left: bool,
 }
 
 /// What a peer asks for.
@@ -185,6 +187,7 @@ impl Tcp {
             listed: false,
             attempts: 0,
             refusals: Vec::new(),
+            has_left: false,
         };
         Ok(Tcp {
             own: own.0,

@@ -208,6 +208,7 @@ impl Tcp {
 
     /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that this is known.
     pub(super) fn part(&mut self, place: usize) {
+        self.peers[place].has_left = true;
         let reason = format!("rank {} has left MPI", self.peers[place].contact.peer.0);
         self.end(place, &reason);
     }
@@ -255,6 +256,16 @@ impl Tcp {
         peer.link = Link::Lost;
         self.losses.note(peer.contact.peer, reason);
         self.dead.push_back(place as u32);
+    }
+
+    /// Whether the peer is lost.
+    pub fn is_lost(&self, place: usize) -> bool {
+        matches!(self.peers[place].link, Link::Lost)
+    }
+
+    /// Whether the peer has said that it leaves.
+    pub fn has_left(&self, place: usize) -> bool {
+        self.peers[place].has_left
     }
 
     /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.

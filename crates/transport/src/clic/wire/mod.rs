@@ -447,6 +447,11 @@ impl Clic {
         }
     }
 
+    /// Whether the peer at `place` is lost.
+    pub fn is_lost(&self, place: usize) -> bool {
+        self.endpoint.peer(self.ranks[place]).is_none_or(super::Peer::is_lost)
+    }
+
     /// The peer at `place` is gone, as somebody else knows.
     pub fn mark_lost(&mut self, place: usize) {
         let rank = self.ranks[place];
