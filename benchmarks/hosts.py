@@ -71,7 +71,7 @@ NETWORKS = [
     Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath|bare"),
     Network("dying", "--rate 1gbit --rails 2 --kill-rail 1 --after 2", ["whole:4"], "towpath", anew=True, rounds=3),
     Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath|bare"),
-    Network("eight", "--hosts 8 --mtu 9000", ["broadcast:65536", "unicasts:65536"], "towpath|cubic", ranks=8, hosts=8),
+    Network("eight", "--hosts 8 --mtu 9000", [f"{what}:{size}" for size in (65536, 8192, 1024) for what in ("broadcast", "unicasts")], "towpath|cubic", ranks=8, hosts=8),
     Network("start", "--hosts 8", ["start"], "towpath|^(mpich|intel)$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
 
