@@ -39,7 +39,7 @@ use towpath_base::transfer::{Source, Target};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Header {
-    /// Which of the engine's protocols the message belongs to.
+    /// Which of the engine's protocols the message belongs to; 255 is for the wires themselves.
     pub protocol: u8,
     /// Sixteen bytes for the engine (context; tag and rank).
     pub words: [u64; 2],

@@ -1,5 +1,7 @@
 //! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
 
+mod apart;
+
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_base::transfer::{CopyAcross, Source, Target};
@@ -11,12 +13,15 @@ use crate::ofi::{self, Ofi};
 use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
 use crate::strict::{self, Strict};
-use crate::tcp::{self, Tcp};
+use crate::tcp::{self, Ask, Tcp};
 use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire};
+use apart::Apart;
 
 /// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
 /// costs a system call, which takes longer than a message in shared memory.
 const LOOKS_IN_VAIN: u32 = 64;
+/// The same while a connection carries something large.
+const LOOKS_UNDER_WAY: u32 = 4096;
 /// How rare: so many rounds of progress are made without one.
 const PASSES: u32 = 7;
 
@@ -59,6 +64,8 @@ pub struct Wires {
     tcp: Option<Box<Tcp>>,
     clic: Option<Box<Clic>>,
     ofi: Option<Box<Ofi>>,
+    /// What peers have asked for by frames, of what connections carry.
+    asked: Vec<(PeerIndex, Ask)>,
     /// There is one of these: they have to be looked at as well.
     further: bool,
     /// How many times `tcp` and `ofi` are passed over before they are looked at again.
@@ -67,33 +74,6 @@ pub struct Wires {
     vain: u32,
     /// Peers by frames that one of their two wires has lost.
     parting: Vec<PeerIndex>,
-}
-
-/// Hands on what a wire reports, but for the loss of peers that another wire leads to as well: as long as that one may still write to
-/// their targets or take from their regions, nobody may hear of it.
-struct Apart<'a, S> {
-    sink: &'a mut S,
-    routes: &'a [Route],
-    parting: &'a mut Vec<PeerIndex>,
-}
-
-impl<S: Sink> Sink for Apart<'_, S> {
-    #[inline]
-    fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
-        self.sink.arrived(from, header, payload, length);
-    }
-    fn released(&mut self, token: u64) {
-        self.sink.released(token);
-    }
-    fn pulled(&mut self, token: u64) {
-        self.sink.pulled(token);
-    }
-    fn lost(&mut self, peer: PeerIndex) {
-        match self.routes.get(peer.slot()) {
-            Some(Route::Clic { line: Some(_), .. }) => self.parting.push(peer),
-            _ => self.sink.lost(peer),
-        }
-    }
 }
 
 impl Wires {
@@ -123,6 +103,7 @@ impl Wires {
             tcp: None,
             clic: None,
             ofi: None,
+            asked: Vec::new(),
             further: false,
             pass: 0,
             vain: 0,
@@ -272,12 +253,23 @@ impl Wires {
         self.ofi.as_mut().expect("a route over libfabric")
     }
 
+    /// Gives peers what they have asked for by frames.
+    fn answer_asked(&mut self) {
+        for (from, ask) in std::mem::take(&mut self.asked) {
+            if let (Route::Clic { line: Some(place), .. }, Some(tcp)) = (self.route(from), &mut self.tcp) {
+                (self.pass, self.vain) = (0, 0);
+                tcp.asked(place as usize, &ask);
+            }
+        }
+    }
+
     /// Progress of all wires but the two that every process has.
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
         let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
-        let mut apart = Apart { sink: &mut *sink, routes: &self.routes, parting: &mut self.parting };
+        let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
+        let mut apart = Apart { sink: &mut *sink, routes, parting, asked };
         let by_clic = self.clic.as_mut().is_some_and(|clic| {
             let moved = clic.progress(&mut apart);
             if last_look && !moved {
@@ -288,6 +280,9 @@ impl Wires {
         if self.tcp.is_none() && self.ofi.is_none() {
             return by_strict | by_clic;
         }
+        if !apart.asked.is_empty() {
+            self.answer_asked();
+        }
         if !last_look && self.pass > 0 {
             self.pass -= 1;
             return by_strict | by_clic;
@@ -296,7 +291,12 @@ impl Wires {
             if last_look {
                 tcp.watch_all();
             }
-            tcp.progress(&mut apart)
+            tcp.progress(&mut Apart {
+                sink: &mut *sink,
+                routes: &self.routes,
+                parting: &mut self.parting,
+                asked: &mut self.asked,
+            })
         });
         let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
         self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
@@ -305,7 +305,8 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        if self.vain > LOOKS_IN_VAIN && others {
+        let carries = self.tcp.as_ref().is_some_and(|tcp| tcp.carries());
+        if self.vain > (if carries { LOOKS_UNDER_WAY } else { LOOKS_IN_VAIN }) && others {
             self.pass = PASSES;
         }
         by_strict | by_clic | by_tcp | by_ofi | by_parting
@@ -566,9 +567,14 @@ impl Wire for Wires {
             match self.route(from) {
                 Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
                 Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
-                Route::Tcp { place } | Route::Clic { line: Some(place), streams: true, .. } => {
+                Route::Tcp { place } => {
                     (self.pass, self.vain) = (0, 0);
-                    self.tcp_wire().pull(place as usize, key, token, target)
+                    self.tcp_wire().pull(place as usize, key, token, target, |_| false)
+                }
+                Route::Clic { place, line: Some(line), streams: true } => {
+                    (self.pass, self.vain) = (0, 0);
+                    let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic) else { return };
+                    tcp.pull(line as usize, key, token, target, |wanted| apart::ask(clic, place, wanted))
                 }
                 Route::Clic { place, .. } => self.clic_wire().pull(place as usize, key, token, target),
                 Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),

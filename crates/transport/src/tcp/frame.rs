@@ -9,6 +9,33 @@ use super::COPIED_LIMIT;
 /// Bytes of a head.
 pub(super) const HEAD_BYTES: usize = 24;
 
+/// What asks for a region, when it comes by another way than the connection that the region will go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    pub(super) number: u32,
+    pub(super) name: u64,
+    pub(super) wanted: u64,
+}
+
+/// Bytes of an [`Ask`].
+pub const ASK_BYTES: usize = HEAD_BYTES;
+
+impl Ask {
+    /// As it travels.
+    pub fn to_bytes(&self) -> [u8; ASK_BYTES] {
+        let Ask { number, name, wanted } = *self;
+        Frame::Pull { number, name, wanted }.encode()
+    }
+
+    /// Reads one; `None` when the bytes are none.
+    pub fn of(bytes: &[u8; ASK_BYTES]) -> Option<Ask> {
+        match Frame::decode(bytes) {
+            Ok(Frame::Pull { number, name, wanted }) => Some(Ask { number, name, wanted }),
+            _ => None,
+        }
+    }
+}
+
 /// A frame that nobody of this job sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
@@ -119,6 +146,14 @@ mod tests {
         fn a_part_of_a_head_is_no_head(bytes in proptest::collection::vec(any::<u8>(), 0..HEAD_BYTES)) {
             prop_assert_eq!(Frame::at_front(&bytes), None);
         }
+    }
+
+    #[test]
+    fn an_ask_is_read_back_and_nothing_else_is_one() {
+        let ask = Ask { number: 7, name: 1 << 40, wanted: 9 };
+        assert_eq!(Ask::of(&ask.to_bytes()), Some(ask));
+        assert_eq!(Ask::of(&Frame::Release { name: 3 }.encode()), None);
+        assert_eq!(Ask::of(&[0xff; ASK_BYTES]), None);
     }
 
     #[test]

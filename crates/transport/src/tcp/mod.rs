@@ -25,6 +25,7 @@ mod tests;
 mod transfers;
 
 pub use card::{Card, Network};
+pub use frame::{ASK_BYTES, Ask};
 pub use hello::Key;
 pub(crate) use interfaces::chosen;
 pub use interfaces::networks;
@@ -330,27 +331,48 @@ impl Tcp {
         self.regions.take(key.0[0]).is_some()
     }
 
-    /// As [`crate::Wire::pull`], from the peer at `place`.
+    /// As [`crate::Wire::pull`], from the peer at `place`. It is asked by the connection, unless this process may do so `otherwise`,
+    /// in such a way that [`Tcp::asked`] is called there, and has done so.
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
+    pub unsafe fn pull(
+        &mut self,
+        place: usize,
+        key: RegionKey,
+        token: u64,
+        target: Target,
+        otherwise: impl FnOnce(&Ask) -> bool,
+    ) {
         if matches!(self.peers[place].link, Link::Left | Link::Lost) {
             return;
         }
         let name = key.0[0];
         let wanted = target.length() as u64;
-        let frame = if wanted == 0 {
+        if wanted == 0 {
             self.finished.push(token);
-            Frame::Release { name }
+            self.keep(place, &Frame::Release { name }, 0, |_| {});
         } else {
             let number = self.pulls.begin(place as u32, token, target);
+            let mut is_lasting = false;
             if let Link::Open(connection) = &mut self.peers[place].link {
                 connection.input.expect(number);
+                is_lasting = connection.input.read > 0;
             }
-            Frame::Pull { number, name, wanted }
-        };
-        self.keep(place, &frame, 0, |_| {});
+            // Before something has come over a connection the peer may know nothing of it.
+            if is_lasting && otherwise(&Ask { number, name, wanted }) {
+                return;
+            }
+            self.keep(place, &Frame::Pull { number, name, wanted }, 0, |_| {});
+        }
+        self.write(place);
+    }
+
+    /// A peer asks for a region, by another way than its connection.
+    pub fn asked(&mut self, place: usize, ask: &Ask) {
+        let Ask { number, name, wanted } = *ask;
+        self.requests.push(Request::Pull { place: place as u32, number, name, wanted });
+        self.answer_requests();
         self.write(place);
     }
 
@@ -461,6 +483,12 @@ impl Tcp {
             self.writing.retain(|other| *other as usize != place);
         }
         matches!(moved, Moved::Some(_))
+    }
+
+    /// Whether regions are on their way here, or something waits to be written.
+    #[inline]
+    pub fn carries(&self) -> bool {
+        !self.pulls.is_empty() || !self.writing.is_empty()
     }
 
     /// As [`crate::Wire::busy`].

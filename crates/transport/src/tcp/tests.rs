@@ -188,7 +188,7 @@ fn more_data_than_was_asked_for_is_refused_and_stays_outside() {
     let mut room = [0u8; 64];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 32 };
     // SAFETY: the room lives until the end of the test.
-    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
     stream.write_all(&Frame::Data { number: 0, offset: 0, length: 33 }.encode()).unwrap();
     stream.write_all(&[9; 200]).unwrap();
     until(&mut wire, |wire| !wire[0].1.lost.is_empty());
@@ -202,7 +202,7 @@ fn what_comes_in_the_place_of_data_is_read_all_the_same() {
     let mut room = [0u8; 100];
     let target = Target::Bytes { pointer: room.as_mut_ptr(), length: 100 };
     // SAFETY: the room lives until the end of the test.
-    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target) };
+    unsafe { wire[0].0.pull(0, RegionKey([0, 0]), 7, target, |_| false) };
     let mut bytes = Vec::new();
     for number in 0..5 {
         bytes.extend(Frame::Message { protocol: 1, length: 3, words: [number, 0] }.encode());
@@ -343,14 +343,14 @@ fn what_a_peer_gave_back_before_it_left_is_free() {
     // Nothing else has been said yet: to give it back opens the connection.
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
     // SAFETY: nothing is written to the target.
-    unsafe { wires[0].0.pull(0, key, 5, nothing) };
+    unsafe { wires[0].0.pull(0, key, 5, nothing, |_| false) };
     until(&mut wires, |wires| !wires[0].0.busy() && wires[0].1.pulled == [5]);
     assert!(wires[1].1.released.is_empty() || wires[1].1.released == [77]);
     // SAFETY: as above.
     let key = unsafe { wires[1].0.publish(0, 78, Source::Bytes { pointer: bytes.as_ptr(), length: 100 }) };
     let nothing = Target::Bytes { pointer: std::ptr::null_mut(), length: 0 };
     // SAFETY: as above.
-    unsafe { wires[0].0.pull(0, key, 6, nothing) };
+    unsafe { wires[0].0.pull(0, key, 6, nothing, |_| false) };
     wires[0].0.leave();
     turns(&mut wires[..1], 100);
     until(&mut wires, |wires| wires[1].1.lost == [PeerIndex(0)]);
