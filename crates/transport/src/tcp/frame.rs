@@ -9,6 +9,30 @@ use super::COPIED_LIMIT;
 /// Bytes of a head.
 pub(super) const HEAD_BYTES: usize = 24;
 
+/// A payload that is longer than this begins [`LONG_FRONT`] bytes behind the beginning of its head.
+const LONG: u64 = 1024;
+
+/// Bytes in front of a long payload: the head, and zeros.
+///
+/// The system puts bytes of a stream from the beginning of a page on when nothing else is under way, and what programs send lies a few
+/// bytes behind the beginning of a page too: 16, where malloc has asked the system for it. Processors of AMD with short fast
+/// `rep movsb` copy 2 GB/s instead of 50, and 25 a little further away, to where the destination lies 1 to 48 bytes behind the source
+/// modulo 4096 (measured 2026-11-22); a head of 24 bytes would put it there. The distance lies beyond what programs use.
+pub(super) const LONG_FRONT: usize = 256;
+
+/// Bytes in front of a payload of so many.
+#[inline]
+pub(super) fn front(length: u64) -> usize {
+    if length > LONG { LONG_FRONT } else { HEAD_BYTES }
+}
+
+/// A head, and the zeros between it and a long payload.
+pub(super) fn long_front(head: &[u8; HEAD_BYTES]) -> [u8; LONG_FRONT] {
+    let mut bytes = [0; LONG_FRONT];
+    bytes[..HEAD_BYTES].copy_from_slice(head);
+    bytes
+}
+
 /// What asks for a region, when it comes by another way than the connection that the region will go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {

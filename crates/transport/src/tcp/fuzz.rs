@@ -10,7 +10,7 @@ use std::rc::Rc;
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Drain, Step, Target};
 
-use super::frame::{Frame, HEAD_BYTES};
+use super::frame::{Frame, HEAD_BYTES, front};
 use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello};
 use super::input::{Buffers, Desk, Input, Read};
 use super::transfers::Pulls;
@@ -48,7 +48,7 @@ pub fn hello(bytes: &[u8]) {
 }
 
 /// Sizes of the two pulls that wait for their data, the second into an unpacker.
-const ROW: usize = 48;
+const ROW: usize = 3048;
 const UNPACKED: usize = 40;
 const TOKENS: [u64; 2] = [70, 80];
 /// Bytes of memory around the first that must stay as they are.
@@ -96,10 +96,12 @@ impl Seen {
             }
         };
         while let Some(frame) = Frame::at_front(bytes) {
+            let whole = bytes;
             bytes = &bytes[HEAD_BYTES..];
             match frame {
                 Ok(Frame::Message { length, words, .. }) => {
-                    let Some((payload, rest)) = bytes.split_at_checked(length as usize) else { break };
+                    let Some(payload) = whole.get(front(u64::from(length))..) else { break };
+                    let Some((payload, rest)) = payload.split_at_checked(length as usize) else { break };
                     seen.arrived.push((words, payload.to_vec()));
                     bytes = rest;
                 }
@@ -111,7 +113,8 @@ impl Seen {
                         seen.ended = Some(false);
                         break;
                     }
-                    let (data, rest) = bytes.split_at(bytes.len().min(length as usize));
+                    let Some(data) = whole.get(front(length)..) else { break };
+                    let (data, rest) = data.split_at(data.len().min(length as usize));
                     bytes = rest;
                     match pull {
                         0 => seen.row.extend_from_slice(data),
@@ -207,20 +210,25 @@ pub fn input(bytes: &[u8]) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::frame::Frame;
+    use super::super::frame::{Frame, front};
+
+    /// A frame with so many bytes of payload.
+    fn with_payload(frame: Frame, length: usize, byte: u8) -> Vec<u8> {
+        let mut bytes = frame.encode().to_vec();
+        bytes.resize(front(length as u64), 0);
+        bytes.resize(bytes.len() + length, byte);
+        bytes
+    }
 
     /// Bytes in which frames are common, cut in any way.
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         let offset = prop_oneof![3 => Just(0), 1 => 0u64..50];
-        let data = (prop_oneof![2 => Just(0), 1 => 0u32..3], offset, 0u64..60).prop_map(|(number, offset, length)| {
-            let mut bytes = Frame::Data { number, offset, length }.encode().to_vec();
-            bytes.resize(bytes.len() + length as usize, 8);
-            bytes
+        let lengths = || prop_oneof![3 => 0u64..60, 1 => 1000u64..1100];
+        let data = (prop_oneof![2 => Just(0), 1 => 0u32..3], offset, lengths()).prop_map(|(number, offset, length)| {
+            with_payload(Frame::Data { number, offset, length }, length as usize, 8)
         });
-        let message = (0u32..300, any::<[u64; 2]>()).prop_map(|(length, words)| {
-            let mut bytes = Frame::Message { protocol: 1, length, words }.encode().to_vec();
-            bytes.resize(bytes.len() + length as usize, 9);
-            bytes
+        let message = (lengths(), any::<[u64; 2]>()).prop_map(|(length, words)| {
+            with_payload(Frame::Message { protocol: 1, length: length as u32, words }, length as usize, 9)
         });
         let end = (0u32..3).prop_map(|number| Frame::End { number }.encode().to_vec());
         let pull = any::<(u32, u64, u64)>()

@@ -8,16 +8,16 @@ use std::os::fd::OwnedFd;
 
 use towpath_base::ids::PeerIndex;
 
-use super::frame::{Frame, HEAD_BYTES};
+use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front};
 use super::socket::{self, Moved, row};
 use super::transfers::{Pulls, Taken};
 use super::{COPIED_LIMIT, Request};
 use crate::{Header, Sink};
 
 /// Bytes of a buffer: the longest frame, and as much again.
-pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + HEAD_BYTES);
+pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + LONG_FRONT);
 /// Bytes that are put to where they probably go, at most: what turns out to be something else must fit into a buffer.
-const GUESS_BYTES: usize = BUFFER_BYTES - HEAD_BYTES;
+const GUESS_BYTES: usize = BUFFER_BYTES - LONG_FRONT;
 /// Buffers kept for later.
 const SPARE_BUFFERS: usize = 4;
 
@@ -112,7 +112,9 @@ impl Input {
             // The rest of a piece, then whatever comes.
             (Some(_), Some((at, length))) => ([row(at, length), free], 2),
             // A head, then what it probably announces.
-            (None, Some((at, length))) => ([row(buffer.as_ptr(), HEAD_BYTES), row(at, length.min(GUESS_BYTES))], 2),
+            (None, Some((at, length))) => {
+                ([row(buffer.as_ptr(), front(length as u64)), row(at, length.min(GUESS_BYTES))], 2)
+            }
         };
         let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
         // SAFETY: the buffer is ours, and the memory behind the target of a pull is, until the pull is complete.
@@ -137,7 +139,7 @@ impl Input {
                 self.end += got - placed;
                 self.placed(at, placed, desk);
             }
-            Some((at, _)) => self.guessed(at, got, desk),
+            Some((at, length)) => self.guessed(at, front(length as u64), got, desk),
         }
         let stop = self.take_frames(desk);
         self.outcome(&stop, got < wanted, desk)
@@ -170,7 +172,7 @@ impl Input {
 
     /// Moves what waits to the front where the longest frame would not fit behind it.
     fn make_room(&mut self, buffer: &mut [u8]) {
-        if self.begin > 0 && buffer.len() - self.begin < COPIED_LIMIT + HEAD_BYTES {
+        if self.begin > 0 && buffer.len() - self.begin < COPIED_LIMIT + LONG_FRONT {
             buffer.copy_within(self.begin..self.end, 0);
             (self.begin, self.end) = (0, self.end - self.begin);
         }
@@ -197,15 +199,15 @@ impl Input {
         }
     }
 
-    /// A head is in the buffer, and behind it `got` bytes in all, the rest at the place of a pull: they stay there if they
-    /// belong there.
-    fn guessed<S: Sink>(&mut self, at: *mut u8, got: usize, desk: &mut Desk<'_, S>) {
-        self.end = got.min(HEAD_BYTES);
-        let mut beyond = got.saturating_sub(HEAD_BYTES);
+    /// Of `got` bytes the first `ahead` are in the buffer, the rest at the place of a pull: they stay there if they belong there.
+    fn guessed<S: Sink>(&mut self, at: *mut u8, ahead: usize, got: usize, desk: &mut Desk<'_, S>) {
+        self.end = got.min(ahead);
+        let mut beyond = got.saturating_sub(ahead);
         let mut from = at.cast_const();
         let head = self.buffer.as_deref().and_then(|buffer| Frame::at_front(&buffer[..self.end]));
         if let Some(Ok(Frame::Data { number, offset, length })) = head
             && Some(&number) == self.expected.front()
+            && (front(length) == ahead && got >= ahead)
             && desk.pulls.expects(desk.place, number, offset, length)
         {
             let belongs = beyond.min(usize::try_from(length).unwrap_or(usize::MAX));
@@ -282,8 +284,9 @@ impl Input {
         let Ok(frame) = frame else { return Err(Stop::Malformed("bytes that are no frame")) };
         match frame {
             Frame::Message { protocol, length, words } => {
-                let whole = HEAD_BYTES + length as usize;
-                let Some(payload) = bytes.get(HEAD_BYTES..whole) else { return Err(Stop::Missing) };
+                let begin = front(u64::from(length));
+                let whole = begin + length as usize;
+                let Some(payload) = bytes.get(begin..whole) else { return Err(Stop::Missing) };
                 desk.sink.arrived(desk.from, &Header { protocol, words }, payload.as_ptr(), payload.len());
                 return Ok(whole);
             }
@@ -291,7 +294,11 @@ impl Input {
                 if !desk.pulls.expects(desk.place, number, offset, length) {
                     return Err(Stop::Malformed("data that nobody asked for"));
                 }
+                if bytes.len() < front(length) {
+                    return Err(Stop::Missing);
+                }
                 self.data = Some((number, length as usize));
+                return Ok(front(length));
             }
             Frame::End { number } => {
                 if let Some(token) = desk.pulls.end(desk.place, number) {

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 
 use towpath_base::transfer::{Source, Step};
 
-use super::frame::{Frame, HEAD_BYTES};
+use super::frame::{Frame, HEAD_BYTES, LONG_FRONT, front, long_front};
 use super::socket::{self, Moved, row};
 use super::transfers::Push;
 use crate::bytes::Bytes;
@@ -24,8 +24,10 @@ pub(super) const QUEUE_LIMIT: usize = 256 * 1024;
 
 /// A part of a region on its way from the program's memory.
 struct Piece {
-    head: [u8; HEAD_BYTES],
-    /// Bytes of the head that are out.
+    /// What goes in front of it, and how much of that is used.
+    front: [u8; LONG_FRONT],
+    used: usize,
+    /// Bytes of the front that are out.
     begun: usize,
     at: *const u8,
     left: usize,
@@ -72,6 +74,13 @@ impl Output {
         payload: *const u8,
         length: usize,
     ) -> Moved {
+        let long;
+        let front: &[u8] = if front(length as u64) > HEAD_BYTES {
+            long = long_front(head);
+            &long
+        } else {
+            head
+        };
         let moved = if length <= SHORT_BYTES {
             // One row takes the system less time than two.
             let mut whole = [0; HEAD_BYTES + SHORT_BYTES];
@@ -80,8 +89,8 @@ impl Output {
             unsafe { copy::short(payload, whole[HEAD_BYTES..].as_mut_ptr(), length) };
             socket::write_bytes(socket, &whole[..HEAD_BYTES + length])
         } else {
-            let mut rows = [row(head.as_ptr(), HEAD_BYTES), row(payload, length)];
-            // SAFETY: the head is an array; the caller vouches for the payload.
+            let mut rows = [row(front.as_ptr(), front.len()), row(payload, length)];
+            // SAFETY: the front is an array; the caller vouches for the payload.
             unsafe { socket::write(socket, &mut rows) }
         };
         let gone = match moved {
@@ -89,9 +98,9 @@ impl Output {
             _ => 0,
         };
         self.written += gone as u64;
-        if gone < HEAD_BYTES + length {
-            self.queue.append(&head[gone.min(HEAD_BYTES)..]);
-            let gone = gone.saturating_sub(HEAD_BYTES);
+        if gone < front.len() + length {
+            self.queue.append(&front[gone.min(front.len())..]);
+            let gone = gone.saturating_sub(front.len());
             // SAFETY: so many bytes of the payload are left.
             unsafe { self.append(payload.wrapping_add(gone), length - gone) };
         }
@@ -109,8 +118,8 @@ impl Output {
 
     /// Keeps a frame whose `length` bytes of payload `write` puts at the pointer that it gets.
     pub(super) fn keep(&mut self, frame: &Frame, length: usize, write: impl FnOnce(*mut u8)) {
+        let at = self.queue.data.len() + front(length as u64);
         self.queue.append(&frame.encode());
-        let at = self.queue.data.len();
         self.queue.data.resize(at + length, 0);
         write(self.queue.data[at..].as_mut_ptr());
     }
@@ -158,25 +167,30 @@ impl Output {
         let frame = |length: usize| Frame::Data { number: *pull, offset: *gone, length: length as u64 };
         if let Source::Bytes { pointer, .. } = source {
             let length = (*left).min(PIECE_BYTES);
-            self.piece = Some(Piece { head: frame(length).encode(), begun: 0, at: *pointer, left: length });
+            let (head, used) = (frame(length).encode(), front(length as u64));
+            self.piece = Some(Piece { front: long_front(&head), used, begun: 0, at: *pointer, left: length });
             return false;
         }
         if self.queue.len() >= FILL_BYTES {
             return false;
         }
         let (before, capacity) = (self.queue.data.len(), (*left).min(FILL_BYTES));
-        self.queue.data.resize(before + HEAD_BYTES + capacity, 0);
-        let into = self.queue.data[before + HEAD_BYTES..].as_mut_ptr();
+        let room = before + front(capacity as u64);
+        self.queue.data.resize(room + capacity, 0);
+        let into = self.queue.data[room..].as_mut_ptr();
         // SAFETY: so many bytes are there; `Wire::publish` promised that the source lives.
         let filled = match unsafe { source.fill(into, capacity) } {
             Step::Done(filled) => Some(filled),
             Step::Pending => None,
         };
         if let Some(filled) = filled.filter(|filled| *filled > 0) {
+            let begin = before + front(filled as u64);
+            // Fewer bytes than there was room for may need less in front of them.
+            self.queue.data.copy_within(room..room + filled, begin);
             self.queue.data[before..before + HEAD_BYTES].copy_from_slice(&frame(filled).encode());
         }
         self.queue.data.truncate(match filled {
-            Some(filled) if filled > 0 => before + HEAD_BYTES + filled,
+            Some(filled) if filled > 0 => before + front(filled as u64) + filled,
             _ => before,
         });
         let Some(filled) = filled else { return false };
@@ -217,7 +231,7 @@ impl Output {
             add(queue.as_ptr(), queue.len());
         }
         if let Some(piece) = &self.piece {
-            add(piece.head[piece.begun..].as_ptr(), HEAD_BYTES - piece.begun);
+            add(piece.front[piece.begun..].as_ptr(), piece.used - piece.begun);
             add(piece.at, piece.left);
         }
         if begun {
@@ -235,13 +249,13 @@ impl Output {
             gone -= of_queue;
         }
         if let Some(piece) = &mut self.piece {
-            let of_head = gone.min(HEAD_BYTES - piece.begun);
-            let of_data = (gone - of_head).min(piece.left);
-            piece.begun += of_head;
+            let of_front = gone.min(piece.used - piece.begun);
+            let of_data = (gone - of_front).min(piece.left);
+            piece.begun += of_front;
             piece.at = piece.at.wrapping_add(of_data);
             piece.left -= of_data;
-            gone -= of_head + of_data;
-            if piece.left == 0 && piece.begun == HEAD_BYTES {
+            gone -= of_front + of_data;
+            if piece.left == 0 && piece.begun == piece.used {
                 self.end_of_piece(released);
             }
         }
