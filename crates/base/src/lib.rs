@@ -8,6 +8,7 @@
 pub mod calls;
 pub mod config;
 pub mod control;
+pub mod copy;
 pub mod ids;
 pub mod sync;
 pub mod transfer;

@@ -7,6 +7,8 @@
 
 use std::any::Any;
 
+use crate::copy;
+
 /// Words of a [`Strides`].
 pub const STRIDES_WORDS: usize = 11;
 
@@ -186,7 +188,7 @@ impl Source {
                 let step = capacity.min(*length);
                 // SAFETY: the caller lends `capacity` bytes; `length` bytes are left behind `pointer`.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(*pointer, into, step);
+                    copy::row(*pointer, into, step);
                     *pointer = pointer.add(step);
                 }
                 *length -= step;
@@ -230,7 +232,7 @@ impl Target {
                 let step = length.min(*room);
                 // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(from, *pointer, step);
+                    copy::row(from, *pointer, step);
                     *pointer = pointer.add(step);
                 }
                 *room -= step;

@@ -205,7 +205,7 @@ impl Pair {
         }
         let at = |loops: &Loops| loops.block(index).address.wrapping_add(within);
         // SAFETY: the bytes lie in block `index` of both.
-        unsafe { std::ptr::copy_nonoverlapping(at(&self.from), at(&self.to), length) }
+        unsafe { towpath_base::copy::row(at(&self.from), at(&self.to), length) }
     }
 
     /// Copies whole blocks.

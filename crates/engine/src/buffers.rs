@@ -34,7 +34,7 @@ impl Buffers {
         };
         // SAFETY: the caller vouches for `from`; the buffer is empty and has room for its class, which holds `length`.
         unsafe {
-            std::ptr::copy_nonoverlapping(from, buffer.as_mut_ptr(), length);
+            towpath_base::copy::row(from, buffer.as_mut_ptr(), length);
             buffer.set_len(length);
         }
         buffer

@@ -4,6 +4,7 @@
 //! has been asked for so far (an exact-only program never pays for wildcard bins). Short payloads lie in the node, longer ones in
 //! pooled buffers. Nodes are reused. Invariant: every message of the front is older than every binned one.
 
+use towpath_base::copy;
 use towpath_base::ids::PeerIndex;
 use towpath_transport::{RegionKey, SHORT_BYTES};
 
@@ -35,7 +36,7 @@ impl Body {
         }
         let mut bytes = [0; SHORT_BYTES];
         // SAFETY: the caller vouches for `payload`; the array holds `SHORT_BYTES`.
-        unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
+        unsafe { copy::row(payload, bytes.as_mut_ptr(), length) };
         Body::Inline(bytes)
     }
 

@@ -1,5 +1,6 @@
 //! The routines that move payload between memory and a wire.
 
+pub(crate) use towpath_base::copy::row;
 use towpath_base::transfer::{Source, Step, Target};
 
 use crate::SHORT_BYTES;

@@ -6,6 +6,7 @@
 //! again. So a message into warm memory is streamed only where the machine has become slower since, and streams are quicker
 //! even so; buffers that change are noticed within one message.
 
+use crate::copy;
 use crate::routine::ticks;
 
 /// A chunk is slow when it takes so many times as long as the quickest.
@@ -51,7 +52,7 @@ impl Streaming {
         // SAFETY: handed through.
         unsafe {
             match way {
-                Way::Ordinary => std::ptr::copy_nonoverlapping(from, to, length),
+                Way::Ordinary => copy::row(from, to, length),
                 Way::Streamed => stream(from, to, length),
             }
         }

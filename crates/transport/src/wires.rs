@@ -14,7 +14,7 @@ use crate::shm::board::Board;
 use crate::shm::{Section, Segment, Settings, Shm};
 use crate::strict::{self, Strict};
 use crate::tcp::{self, Ask, Tcp};
-use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire};
+use crate::{Choice, Header, NoResource, RegionKey, Sink, Wire, copy};
 use apart::Apart;
 
 /// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
@@ -530,7 +530,7 @@ impl Wire for Wires {
             return unsafe { self.tcp_wire().row(place as usize, header, payload, length) };
         }
         // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
-        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
+        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
     }
 
     unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {

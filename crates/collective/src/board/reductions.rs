@@ -25,7 +25,7 @@ impl Session<'_> {
         let size = operand.element.size;
         let (first, length) = ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
         // SAFETY: the row has these elements, and the board lends as many bytes.
-        self.post(length, |into| unsafe { std::ptr::copy_nonoverlapping(row.add(first), into, length) });
+        self.post(length, |into| unsafe { towpath_base::copy::row(row.add(first), into, length) });
     }
 
     /// The elements `range`, counted in what is posted in this round, of the vectors of `members`, folded to `into`.
@@ -130,7 +130,7 @@ impl Session<'_> {
             let posted = self.expect(claimant);
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: the message has so many bytes or fewer, and `into` has room for all elements.
-            unsafe { std::ptr::copy_nonoverlapping(posted.pointer, into, bytes.min(posted.length)) };
+            unsafe { towpath_base::copy::row(posted.pointer, into, bytes.min(posted.length)) };
         }
         self.board.finish();
     }
@@ -155,7 +155,7 @@ impl Session<'_> {
             let range = part(member);
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: as many bytes as the part has, or fewer.
-            unsafe { std::ptr::copy_nonoverlapping(posted.pointer, place(member), bytes.min(posted.length)) };
+            unsafe { towpath_base::copy::row(posted.pointer, place(member), bytes.min(posted.length)) };
         }
         self.board.finish();
     }

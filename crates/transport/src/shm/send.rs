@@ -272,7 +272,7 @@ impl Shm {
             return unsafe { out.in_parts(&self.segment, header, payload, length) };
         }
         // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
-        self.copied(to, header, length, |slot| unsafe { std::ptr::copy_nonoverlapping(payload, slot, length) })
+        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
     }
 
     fn copied_by_slot(
@@ -429,7 +429,7 @@ impl Outgoing {
             // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
-                std::ptr::copy_nonoverlapping(payload.add(at), segment.at(offset + at), bytes);
+                copy::row(payload.add(at), segment.at(offset + at), bytes);
                 if at == 0 {
                     entry::write(line, Kind::Stored, PARTS, 0, header);
                     entry::write_stored(line, offset, length);

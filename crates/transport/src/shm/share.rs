@@ -11,6 +11,7 @@ use towpath_base::transfer::{CopyAcross, Layout, Strides};
 use super::claims::{Claims, MOST_UNITS};
 use super::layout::{LINE, SHARES};
 use super::segment::Segment;
+use crate::copy;
 
 /// Words of one line.
 const LINE_WORDS: usize = LINE / 8;
@@ -61,7 +62,7 @@ pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: us
     unsafe {
         match across.filter(|_| from.strides != Strides::ROW || to.strides != Strides::ROW) {
             Some(across) => across(from, to, at, length),
-            None => std::ptr::copy_nonoverlapping(from.lowest.add(at), to.lowest.add(at), length),
+            None => copy::row(from.lowest.add(at), to.lowest.add(at), length),
         }
     }
 }
