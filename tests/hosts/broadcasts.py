@@ -38,8 +38,9 @@ ROWS = [
     ("large messages by frames", "", {**CLIC, "TOWPATH_CLIC_BULK": "frames"}, 4, None, "once"),
     ("by UDP", "", {"TOWPATH_NETWORK": "udp"}, 4, None, "once"),
     ("by UDP, 9000 bytes", "--mtu 9000", {"TOWPATH_NETWORK": "udp"}, 4, None, "once"),
-    ("frames that get lost", "--loss 2 --seed 4", CLIC, 4, None, "once"),
-    ("lost, doubled and late", "--mtu 9000 --loss 1 --duplicate 1 --reorder 1 --seed 5", CLIC, 4, None, "once"),
+    # How much goes again depends on how busy the machine is.
+    ("frames that get lost", "--loss 2 --seed 4", CLIC, 4, None, "any"),
+    ("lost, doubled and late", "--mtu 9000 --loss 1 --duplicate 1 --reorder 1 --seed 5", CLIC, 4, None, "any"),
     ("UDP to groups gets nowhere", "", {**CLIC, "TOWPATH_CLIC_BULK": "frames"}, 4, NO_UDP, "once"),
     ("nothing to groups gets anywhere", "", CLIC, 4, NOTHING, "each"),
     ("nothing to groups gets anywhere any more", "", CLIC, 4, "later " + NOTHING, "any"),
@@ -47,9 +48,6 @@ ROWS = [
     ("TCP", "", {"TOWPATH_NETWORK": "tcp"}, 4, None, "each"),
 ]
 LIMIT = 60
-# Where frames get lost and the machine is busy, receivers may ask for what is on its way, or the start finds no way to a host in time: such a
-# row is run so often, until what was sent is right. What arrives must be right every time.
-ATTEMPTS = 3
 
 
 def inside(prefix, binary, ranks, trouble, how):
@@ -104,10 +102,7 @@ def main():
         if not re.search(options.filter, row[0]):
             continue
         started = time.monotonic()
-        for _ in range(ATTEMPTS if "--loss" in row[1] else 1):
-            problems, output = run_row(prefix, binary, row)
-            if not problems or re.search("are wrong|behind its end|still ran", output + problems[0]):
-                break
+        problems, output = run_row(prefix, binary, row)
         word = "skip" if problems is None else "FAIL" if problems else "ok  "
         print(f"{word} {time.monotonic() - started:5.1f} s  {row[0]}" + (f": {output}" if problems is None else ""), flush=True)
         passed, failed = passed + (problems == []), failed + bool(problems)

@@ -23,8 +23,9 @@ use super::{INTERFACES, first_of, host_of, key_of, others, text_of, unknown};
 use crate::error::{Result, fail};
 use crate::world::failed_start;
 
-/// How long ways are tried that do not answer, where frames were asked for, and where connections will do as well.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long ways are tried that do not answer, where frames were asked for (the other host may be busy with something else), and where
+/// connections will do as well.
+const PATIENCE: Duration = Duration::from_secs(2);
 const SHORT_PATIENCE: Duration = Duration::from_millis(80);
 /// On a host with more processes of the job than this, frames go by UDP: the kernel shows every frame below IP to every
 /// process, and finds the owner of a datagram at once.

@@ -16,9 +16,9 @@ const AGAIN: Duration = Duration::from_millis(5);
 /// How long the first process of a host stays after its last probe was answered, if others still probe.
 const STAY: Duration = Duration::from_millis(20);
 
-/// How long further ways are waited for after a host has answered by one. It looks for probes of all ways at a time, so one that answers by
-/// one only has not seen the others; but some get lost on any network.
-const GRACE: Duration = Duration::from_millis(20);
+/// How long further ways are waited for after a host has answered by one, as a part of the patience. It looks for probes of all ways at a
+/// time, so one that answers by one only has not seen the others; but some get lost on any network.
+const GRACE: u32 = 4;
 
 /// Works below IP.
 pub const RAW: u8 = 1;
@@ -48,6 +48,7 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
         heard: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
         met: vec![None; opposites.len()],
+        grace: patience / GRACE,
         zeros: vec![0; usize::from(u16::MAX)],
     };
     let begin = Instant::now();
@@ -80,6 +81,8 @@ struct Trial<'a> {
     heard: Vec<Vec<u8>>,
     /// By host: when it first answered.
     met: Vec<Option<Instant>>,
+    /// How long further ways are waited for then.
+    grace: Duration,
     /// What fills the longest frame.
     zeros: Vec<u8>,
 }
@@ -89,7 +92,7 @@ impl Trial<'_> {
     fn is_complete(&self, seen: &[Vec<u8>], now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
         self.opposites.iter().zip(seen).zip(&self.met).all(|((opposite, seen), met)| {
-            met.is_some_and(|at| now >= at + GRACE)
+            met.is_some_and(|at| now >= at + self.grace)
                 || opposite.rails.iter().zip(seen).all(|((_, ways), seen)| *seen == all(ways))
         })
     }
