@@ -1,12 +1,14 @@
 //! Copying rows of bytes, as fast as any processor does.
 //!
-//! The C library copies what is longer than two kibibytes by `rep movsb`. Processors of AMD do so with 2 to 3 GB/s instead of 50 where
-//! the target lies 1 to 15 bytes behind the source modulo 4096, and with 25 to 35 up to 48 bytes behind it (EPYC, glibc 2.36, 16 KiB,
-//! 2026-11-22). That is common: large blocks of malloc begin 16 bytes behind a page, headers in front of a message move the other
-//! end by a few bytes. In pieces that are shorter it makes no difference where they lie.
+//! The C library copies what is longer than two kibibytes, and shorter than a cache, by `rep movsb`. Processors of AMD do so with 2 to 3
+//! GB/s instead of 50 where the target lies 1 to 15 bytes behind the source modulo 4096, and with 25 to 30 up to 48 bytes behind it (EPYC,
+//! glibc 2.36, 2026-11-22, by `benchmarks/copies.c`). That is common: large blocks of malloc begin 16 bytes behind a page, headers in front
+//! of a message move the other end by a few bytes. In pieces that are shorter it makes no difference where they lie.
 
 /// Longest piece that is not copied by `rep movsb`.
 const PIECE: usize = 2048;
+/// Shortest row that is not copied by `rep movsb` either: the level of cache that the library asks for is no larger as a rule.
+const LONG: usize = 1 << 20;
 /// How far behind the source, modulo [`PAGE`], a target may lie for a row to be copied in pieces.
 const NEAR: usize = 48;
 const PAGE: usize = 4096;
@@ -18,7 +20,7 @@ const PAGE: usize = 4096;
 #[inline]
 pub unsafe fn row(from: *const u8, to: *mut u8, length: usize) {
     let behind = to.addr().wrapping_sub(from.addr()) % PAGE;
-    if length > PIECE && behind.wrapping_sub(1) < NEAR {
+    if length > PIECE && length < LONG && behind.wrapping_sub(1) < NEAR {
         // SAFETY: promised by the caller.
         return unsafe { in_pieces(from, to, length) };
     }
