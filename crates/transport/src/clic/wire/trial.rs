@@ -13,11 +13,9 @@ use crate::clic::port::{Port, Way};
 
 /// Between two probes of a way.
 const AGAIN: Duration = Duration::from_millis(5);
-/// How long the first process of a host stays after its last probe was answered, if others still probe.
-const STAY: Duration = Duration::from_millis(20);
-
 /// How long further ways are waited for after a host has answered by one, as a part of the patience. It looks for probes of all ways at a
-/// time, so one that answers by one only has not seen the others; but some get lost on any network.
+/// time, so one that answers by one only has not seen the others; but some get lost on any network. And how long the first process of a
+/// host stays after its last probe was answered, if others have not said that theirs were.
 const GRACE: u32 = 4;
 
 /// Works below IP.
@@ -46,8 +44,9 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         identity,
         opposites,
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
-        heard: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
         met: vec![None; opposites.len()],
+        is_done: vec![false; opposites.len()],
+        others_are_done: vec![false; opposites.len()],
         grace: patience / GRACE,
         zeros: vec![0; usize::from(u16::MAX)],
     };
@@ -60,11 +59,12 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
             probe_at = now + AGAIN;
         }
         let moved = trial.listen(ports, now);
-        if done_at.is_none() && trial.is_complete(&trial.works, now) {
+        trial.settle(ports, now);
+        if done_at.is_none() && trial.is_done.iter().all(|is_done| *is_done) {
             done_at = Some(now);
         }
-        let has_answered = trial.is_complete(&trial.heard, now) && done_at.is_some();
-        if now >= begin + patience || done_at.is_some_and(|at| now >= at + STAY) || (has_answered && !moved) {
+        let others_are_done = trial.others_are_done.iter().all(|is_done| *is_done) && done_at.is_some();
+        if now >= begin + patience || done_at.is_some_and(|at| now >= at + trial.grace) || (others_are_done && !moved) {
             return Verdicts(trial.works);
         }
         if !moved {
@@ -76,11 +76,12 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
 struct Trial<'a> {
     identity: &'a Identity,
     opposites: &'a [Opposite],
-    /// By host and rail: ways over which own probes were answered, and others' were heard.
+    /// By host and rail: ways over which own probes were answered.
     works: Vec<Vec<u8>>,
-    heard: Vec<Vec<u8>>,
-    /// By host: when it first answered.
+    /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants nothing more.
     met: Vec<Option<Instant>>,
+    is_done: Vec<bool>,
+    others_are_done: Vec<bool>,
     /// How long further ways are waited for then.
     grace: Duration,
     /// What fills the longest frame.
@@ -88,13 +89,30 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Whether nothing is missing that is still waited for.
-    fn is_complete(&self, seen: &[Vec<u8>], now: Instant) -> bool {
+    /// Whether nothing is missing that is still waited for from a host.
+    fn is_complete(&self, host: usize, now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
-        self.opposites.iter().zip(seen).zip(&self.met).all(|((opposite, seen), met)| {
-            met.is_some_and(|at| now >= at + self.grace)
-                || opposite.rails.iter().zip(seen).all(|((_, ways), seen)| *seen == all(ways))
-        })
+        self.met[host].is_some_and(|at| now >= at + self.grace)
+            || self.opposites[host].rails.iter().zip(&self.works[host]).all(|((_, ways), works)| *works == all(ways))
+    }
+
+    /// Notes of which hosts nothing more is wanted, and tells them so.
+    fn settle(&mut self, ports: &mut [Port], now: Instant) {
+        for host in 0..self.opposites.len() {
+            if !self.is_done[host] && self.is_complete(host, now) {
+                self.is_done[host] = true;
+                self.tell(ports, host);
+            }
+        }
+    }
+
+    /// Tells a host that nothing more is wanted of it, over all ways that work.
+    fn tell(&self, ports: &mut [Port], host: usize) {
+        for (rail, which) in (0..self.works[host].len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
+            if self.works[host][rail] >> which & 1 != 0 {
+                self.send(ports, Kind::Echo, host, rail, which);
+            }
+        }
     }
 
     fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
@@ -111,7 +129,7 @@ impl Trial<'_> {
             flags: 0,
             session: 0,
             acknowledged: 0,
-            words: [which as u32, 0],
+            words: [which as u32, u32::from(self.is_done[host])],
         };
         // The header says that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
         let filling = if which == 0 && kind == Kind::Probe { usize::from(way.payload()) } else { 0 };
@@ -120,9 +138,15 @@ impl Trial<'_> {
         let _ = unsafe { port.send(&way, &header, self.zeros.as_ptr(), filling) };
     }
 
-    /// Probes what has not been answered.
+    /// Probes what has not been answered, and tells those who have answered but want something themselves.
     fn probe(&self, ports: &mut [Port]) {
         for (host, opposite) in self.opposites.iter().enumerate() {
+            if self.is_done[host] {
+                if !self.others_are_done[host] {
+                    self.tell(ports, host);
+                }
+                continue;
+            }
             for (rail, which) in (0..opposite.rails.len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
                 if self.works[host][rail] >> which & 1 == 0 {
                     self.send(ports, Kind::Probe, host, rail, which);
@@ -150,11 +174,9 @@ impl Trial<'_> {
             if rail >= self.opposites[host].rails.len() || which > 1 {
                 continue;
             }
+            self.others_are_done[host] |= header.words[1] != 0;
             match header.kind {
-                Kind::Probe => {
-                    self.heard[host][rail] |= 1 << which;
-                    self.send(ports, Kind::Echo, host, rail, which as usize);
-                }
+                Kind::Probe => self.send(ports, Kind::Echo, host, rail, which as usize),
                 Kind::Echo => {
                     self.works[host][rail] |= 1 << which;
                     self.met[host].get_or_insert(now);
