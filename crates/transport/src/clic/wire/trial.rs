@@ -13,10 +13,11 @@ use crate::clic::port::{Port, Way};
 
 /// Between two probes of a way.
 const AGAIN: Duration = Duration::from_millis(5);
-/// How long further ways are waited for after a host has answered by one, as a part of the patience. It looks for probes of all ways at a
+/// How long further ways are waited for after a host has answered by one, as a part of the patience, at least 20 ms. It looks for probes of all ways at a
 /// time, so one that answers by one only has not seen the others; but some get lost on any network. And how long the first process of a
 /// host stays after its last probe was answered, if others have not said that theirs were.
-const GRACE: u32 = 4;
+const GRACE: u32 = 20;
+const LEAST_GRACE: Duration = Duration::from_millis(20);
 
 /// Works below IP.
 pub const RAW: u8 = 1;
@@ -47,7 +48,7 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         met: vec![None; opposites.len()],
         is_done: vec![false; opposites.len()],
         others_are_done: vec![false; opposites.len()],
-        grace: patience / GRACE,
+        grace: (patience / GRACE).max(LEAST_GRACE),
         zeros: vec![0; usize::from(u16::MAX)],
     };
     let begin = Instant::now();
