@@ -39,6 +39,13 @@ pub struct Opposite {
     pub rails: Vec<(usize, [Option<Way>; 2])>,
 }
 
+impl Opposite {
+    /// Whether there is a way to try; the own host has none.
+    fn is_tried(&self) -> bool {
+        self.rails.iter().any(|(_, ways)| ways.iter().any(Option::is_some))
+    }
+}
+
 /// Tries the ways to all these hosts for so long at most.
 pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite], patience: Duration) -> Verdicts {
     let mut trial = Trial {
@@ -47,7 +54,7 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
         met: vec![None; opposites.len()],
         is_done: vec![false; opposites.len()],
-        others_are_done: vec![false; opposites.len()],
+        others_are_done: opposites.iter().map(|opposite| !opposite.is_tried()).collect(),
         grace: (patience / GRACE).max(LEAST_GRACE),
         zeros: vec![0; usize::from(u16::MAX)],
     };
@@ -210,7 +217,39 @@ impl Verdicts {
 
 #[cfg(test)]
 mod tests {
+    use towpath_base::ids::PeerIndex;
+
     use super::*;
+    use crate::clic::key::JobKey;
+    use crate::clic::port::{RawSide, interfaces};
+
+    /// Far longer than two hosts need that answer, also as the part that is waited for further ways.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn whoever_has_all_answers_waits_for_no_host_without_ways() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+        let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
+        let begin = Instant::now();
+        let trials: Vec<_> = (0..)
+            .zip(ports)
+            .map(|(own, port)| {
+                let opposite = |rank: usize| Opposite {
+                    rank: rank as u32,
+                    endpoint: ends[rank].0,
+                    rails: if rank == own { vec![] } else { vec![(0, [None, Some(port.way(&ends[rank].1, false))])] },
+                };
+                let opposites = [0, 1].map(opposite);
+                let (own, endpoint) = (PeerIndex(own as u32), ends[own].0);
+                let identity = Identity { own, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+                std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, PATIENCE))
+            })
+            .collect();
+        let verdicts: Vec<_> = trials.into_iter().map(|trial| trial.join().unwrap().to_text()).collect();
+        assert_eq!(verdicts, [",2", "2,"]);
+        assert!(begin.elapsed() < PATIENCE / GRACE / 2, "it took {:?}", begin.elapsed());
+    }
 
     #[test]
     fn verdicts_are_read_back() {
