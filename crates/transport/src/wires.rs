@@ -20,8 +20,6 @@ use apart::Apart;
 /// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
 /// costs a system call, which takes longer than a message in shared memory.
 const LOOKS_IN_VAIN: u32 = 64;
-/// The same while a connection carries something large.
-const LOOKS_UNDER_WAY: u32 = 4096;
 /// How rare: so many rounds of progress are made without one.
 const PASSES: u32 = 7;
 
@@ -305,8 +303,7 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        let carries = self.tcp.as_ref().is_some_and(|tcp| tcp.carries());
-        if self.vain > (if carries { LOOKS_UNDER_WAY } else { LOOKS_IN_VAIN }) && others {
+        if self.vain > LOOKS_IN_VAIN && others {
             self.pass = PASSES;
         }
         by_strict | by_clic | by_tcp | by_ofi | by_parting

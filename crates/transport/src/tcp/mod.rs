@@ -485,12 +485,6 @@ impl Tcp {
         matches!(moved, Moved::Some(_))
     }
 
-    /// Whether regions are on their way here, or something waits to be written.
-    #[inline]
-    pub fn carries(&self) -> bool {
-        !self.pulls.is_empty() || !self.writing.is_empty()
-    }
-
     /// As [`crate::Wire::busy`].
     pub fn busy(&self) -> bool {
         let waits = |peer: &Peer| match &peer.link {
