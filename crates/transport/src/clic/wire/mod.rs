@@ -291,13 +291,14 @@ impl Clic {
             return Err(NoResource);
         }
         let whole = (HEAD_BYTES + length) as u32;
+        let Some(peer) = self.endpoint.peer(rank) else { return Ok(()) };
         // Who is refused must not have filled anything: it may have nothing left to fill the next time.
-        match self.endpoint.peer(rank).map_or(Err(SendError::Lost), |peer| peer.takes(whole)) {
+        match peer.takes(whole) {
             Ok(()) => {}
             Err(SendError::Lost) => return Ok(()),
             Err(SendError::Full | SendError::Long) => return Err(NoResource),
         }
-        let under_way = self.endpoint.peer(rank).map_or(0, super::Peer::under_way);
+        let under_way = peer.under_way();
         let (name, bytes) = self.holdings.messages.begin(rank, HEAD_BYTES + length);
         // SAFETY: there is room for the header and `length` bytes.
         unsafe { bytes.cast::<[u8; HEAD_BYTES]>().write_unaligned(head(header)) };
@@ -339,10 +340,10 @@ impl Clic {
     /// # Safety
     /// As there.
     pub unsafe fn pull(&mut self, place: usize, key: RegionKey, token: u64, target: Target) {
-        let rank = self.ranks[place];
-        if self.endpoint.peer(rank).is_none_or(super::Peer::is_lost) {
+        if self.is_lost(place) {
             return;
         }
+        let rank = self.ranks[place];
         let wanted = target.length() as u64;
         let name = self.holdings.destinations.add(Destination::new(rank, token, target));
         let key = key_of(key.0[0], wanted);
