@@ -109,16 +109,16 @@ impl Trial<'_> {
         for host in 0..self.opposites.len() {
             if !self.is_done[host] && self.is_complete(host, now) {
                 self.is_done[host] = true;
-                self.tell(ports, host);
+                self.send_all(ports, Kind::Echo, host, true);
             }
         }
     }
 
-    /// Tells a host that nothing more is wanted of it, over all ways that work.
-    fn tell(&self, ports: &mut [Port], host: usize) {
+    /// Sends to a host over all ways that work, or all others.
+    fn send_all(&self, ports: &mut [Port], kind: Kind, host: usize, works: bool) {
         for (rail, which) in (0..self.works[host].len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
-            if self.works[host][rail] >> which & 1 != 0 {
-                self.send(ports, Kind::Echo, host, rail, which);
+            if (self.works[host][rail] >> which & 1 != 0) == works {
+                self.send(ports, kind, host, rail, which);
             }
         }
     }
@@ -148,17 +148,11 @@ impl Trial<'_> {
 
     /// Probes what has not been answered, and tells those who have answered but want something themselves.
     fn probe(&self, ports: &mut [Port]) {
-        for (host, opposite) in self.opposites.iter().enumerate() {
-            if self.is_done[host] {
-                if !self.others_are_done[host] {
-                    self.tell(ports, host);
-                }
-                continue;
-            }
-            for (rail, which) in (0..opposite.rails.len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
-                if self.works[host][rail] >> which & 1 == 0 {
-                    self.send(ports, Kind::Probe, host, rail, which);
-                }
+        for host in 0..self.opposites.len() {
+            match (self.is_done[host], self.others_are_done[host]) {
+                (false, _) => self.send_all(ports, Kind::Probe, host, false),
+                (true, false) => self.send_all(ports, Kind::Echo, host, true),
+                (true, true) => {}
             }
         }
     }
