@@ -1,4 +1,4 @@
-//! Peers that frames and a connection lead to: what the end of the connection means for both.
+//! Peers that frames and a connection lead to: what is asked for by which, and what the end of the connection means for both.
 
 use std::time::{Duration, Instant};
 
@@ -77,17 +77,36 @@ fn say(wires: &mut Wires, to: u32) {
     unsafe { wires.short(PeerIndex(to), &header, std::ptr::null(), 0) }.unwrap();
 }
 
-/// Moves a large message from the first to the second process, and a small one back.
-fn exchange(wires: &mut [(Wires, Inbox)]) {
+/// Moves a large message from the first to the second process. By how many frames it was asked for.
+fn pull(wires: &mut [(Wires, Inbox)]) -> usize {
     let (bytes, mut room) = (vec![7; LENGTH], vec![0; LENGTH]);
+    let (released, pulled) = (wires[0].1.released, wires[1].1.pulled);
+    let sent = |wires: &[(Wires, Inbox)]| wires[1].0.clic().unwrap().endpoint().peer(0).unwrap().under_way();
+    let before = sent(wires);
     // SAFETY: both live until the end of this function, by which both sides are done.
     unsafe {
         let key = wires[0].0.publish(PeerIndex(1), 1, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
         wires[1].0.pull(PeerIndex(0), key, 2, Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH });
     }
-    say(&mut wires[1].0, 0);
-    until(wires, |wires| wires[0].1.released == 1 && wires[1].1.pulled == 1 && wires[0].1.messages == 1);
+    let frames = sent(wires) - before;
+    until(wires, |wires| wires[0].1.released > released && wires[1].1.pulled > pulled);
     assert!(room.iter().all(|byte| *byte == 7));
+    frames
+}
+
+/// Moves a large message from the first to the second process, and a small one back.
+fn exchange(wires: &mut [(Wires, Inbox)]) {
+    pull(wires);
+    say(&mut wires[1].0, 0);
+    until(wires, |wires| wires[0].1.messages == 1);
+}
+
+#[test]
+fn what_a_connection_carries_is_asked_for_by_a_frame_once_something_has_come_over_it() {
+    let mut wires = pair();
+    assert_eq!([(); 4].map(|()| pull(&mut wires)), [0, 1, 1, 1]);
+    // The engine sees nothing of that.
+    assert_eq!((wires[0].1.messages, wires[0].1.released, wires[1].1.pulled), (0, 4, 4));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use towpath_base::transfer::{Source, Target};
 
 use super::frame::Frame;
 use super::hello::{Hello, VERDICT_BYTES};
-use super::{Contact, Key, Link, Listener, Tcp};
+use super::{Ask, Contact, Key, Link, Listener, Tcp};
 use crate::{Header, RegionKey, Sink};
 
 mod strangers;
@@ -224,6 +224,38 @@ fn what_comes_in_the_place_of_data_is_read_all_the_same() {
     until(&mut wire, |wire| wire[0].1.arrived.len() == 7);
     assert!(wire[0].1.arrived.iter().map(|(_, number)| *number).eq(0..7));
     assert!(room[..50] == [8; 50] && room[50..] == [9; 50] && wire[0].1.pulled == [7]);
+}
+
+#[test]
+fn a_region_may_be_asked_for_otherwise_once_something_has_come_over_the_connection() {
+    const LENGTH: usize = 3_000_000;
+    let mut wires = wires(2);
+    let bytes = vec![7; LENGTH];
+    let mut room = vec![0; LENGTH];
+    let mut pull = |wires: &mut [(Tcp, Inbox)], token: u64, otherwise: &mut dyn FnMut(&Ask) -> bool| {
+        room.fill(0);
+        // SAFETY: both live until the end of the test.
+        unsafe {
+            let key = wires[0].0.publish(0, token, Source::Bytes { pointer: bytes.as_ptr(), length: LENGTH });
+            let target = Target::Bytes { pointer: room.as_mut_ptr(), length: LENGTH };
+            wires[1].0.pull(0, key, token, target, otherwise);
+        }
+    };
+    let ended = |wires: &[(Tcp, Inbox)], token: u64| wires[1].1.pulled.contains(&token);
+    let too_early = &mut |_: &Ask| panic!("the peer may know nothing of the connection");
+    pull(&mut wires, 1, too_early);
+    until(&mut wires, |wires| ended(wires, 1));
+
+    let mut asked = None;
+    pull(&mut wires, 2, &mut |ask: &Ask| asked.replace(*ask).is_none());
+    turns(&mut wires, 1000);
+    assert!(!ended(&wires, 2) && wires[0].1.released == [1], "it was asked for by the connection all the same");
+    wires[0].0.asked(0, &asked.unwrap());
+    until(&mut wires, |wires| ended(wires, 2) && wires[0].1.released == [1, 2]);
+
+    pull(&mut wires, 3, &mut |_: &Ask| false);
+    until(&mut wires, |wires| ended(wires, 3) && wires[0].1.released == [1, 2, 3]);
+    assert!(room == bytes && wires.iter().all(|(wire, inbox)| !wire.busy() && inbox.lost.is_empty()));
 }
 
 #[test]
