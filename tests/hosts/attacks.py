@@ -24,7 +24,8 @@ import time
 DEVICE = "eth0"
 CLIC, IPV4 = 0x88B5, 0x0800
 SOL_PACKET, MEMBERSHIP, PROMISCUOUS = 263, 1, 1
-ETHERNET, HEADER, UDP = 14, 32, 17
+ETHERNET, HEADER, TCP, UDP = 14, 32, 6, 17
+SYN, ACK = 2, 16
 # Kinds of frames that carry bytes of messages: the check does not cover those (docs/clic.md).
 OF_MESSAGES = (1, 5, 10)
 LONGEST = 1500
@@ -211,10 +212,10 @@ def half_open(packets, places, ends):
         while time.monotonic() < ends:
             for address, port in places:
                 source = bytes([10, 77, 0, chance.randrange(50, 250)])
-                head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 1, 0, 64, 6, 0, source, socket.inet_aton(address))
+                head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 1, 0, 64, TCP, 0, source, socket.inet_aton(address))
                 head = head[:10] + checksum(head) + head[12:]
-                begin = struct.pack("!HHIIBBHHH", chance.randrange(1024, 65536), port, chance.getrandbits(32), 0, 0x50, 2, 1000, 0, 0)
-                false = source + socket.inet_aton(address) + struct.pack("!BBH", 0, 6, 20)
+                begin = struct.pack("!HHIIBBHHH", chance.randrange(1024, 65536), port, chance.getrandbits(32), 0, 0x50, SYN, 1000, 0, 0)
+                false = source + socket.inet_aton(address) + struct.pack("!BBH", 0, TCP, 20)
                 begin = begin[:16] + checksum(false + begin) + begin[18:]
                 out.send(hardware[address] + own + struct.pack("!H", IPV4) + head + begin)
                 sent += 1
@@ -277,37 +278,56 @@ def forged_for_libfabric(_, places, ends):
     return json.loads(said.stdout) if said.returncode == 0 else {"sent": 0, "seen": 0, "problems": [f"the stranger ended with {said.returncode}"]}
 
 
-class Recorder(threading.Thread):
-    """Notes the greetings and proofs that the job's own connections begin with."""
+class Listener(threading.Thread):
+    """Hears the segments of the job's connections until it is stopped, and notes what they say."""
 
     def __init__(self, packets):
         super().__init__(daemon=True)
-        self.packets, self.greetings, self.proofs, self.ends = packets, {}, {}, False
+        self.packets, self.stopped = packets, False
 
     def run(self):
-        while not self.ends:
+        while not self.stopped:
             if not select.select([self.packets], [], [], 0.05)[0]:
                 continue
             frame = self.packets.recv(1 << 16)
-            if frame[12:14] != struct.pack("!H", IPV4) or frame[ETHERNET + 9] != 6:
+            if frame[12:14] != struct.pack("!H", IPV4) or frame[ETHERNET + 9] != TCP:
                 continue
             begin = ETHERNET + (frame[ETHERNET] & 15) * 4
             end = ETHERNET + int.from_bytes(frame[ETHERNET + 2:ETHERNET + 4], "big")
-            said = frame[begin + (frame[begin + 12] >> 4) * 4:end]
-            ends = (frame[ETHERNET + 12:ETHERNET + 20], frame[begin:begin + 4])
-            if said.startswith(MAGIC) and len(said) == HELLO:
-                self.greetings[ends] = said
-            elif ends in self.greetings and len(said) >= PROOF:
-                self.proofs.setdefault(ends, said[:PROOF])
+            number, flags = int.from_bytes(frame[begin + 4:begin + 8], "big"), frame[begin + 13]
+            # The addresses and the ports of both ends, the sender's first.
+            who = (frame[ETHERNET + 12:ETHERNET + 20], frame[begin:begin + 4])
+            self.note(who, number, flags, frame[begin + (frame[begin + 12] >> 4) * 4:end])
+
+    def note(self, who, number, flags, said):
+        """A segment: its sequence number, its flags and its bytes."""
+        raise NotImplementedError
+
+    def stop(self):
+        self.stopped = True
+        self.join()
+
+
+class Recorder(Listener):
+    """Notes the greetings and proofs that the job's own connections begin with."""
+
+    def __init__(self, packets):
+        super().__init__(packets)
+        self.greetings, self.proofs = {}, {}
+
+    def note(self, who, number, flags, said):
+        if said.startswith(MAGIC) and len(said) == HELLO:
+            self.greetings[who] = said
+        elif who in self.greetings and len(said) >= PROOF:
+            self.proofs.setdefault(who, said[:PROOF])
 
 
 def recorded_greetings(recorder):
     """Says again what the job's own processes said when they connected."""
     def attack(_, places, ends):
-        recorder.ends = True
-        recorder.join()
+        recorder.stop()
         sent, problems = 0, []
-        pairs = [(greeting, recorder.proofs.get(ends, bytes(PROOF))) for ends, greeting in recorder.greetings.items()]
+        pairs = [(greeting, recorder.proofs.get(who, bytes(PROOF))) for who, greeting in recorder.greetings.items()]
         while pairs and time.monotonic() < ends:
             for place in places:
                 for greeting, proof in pairs:
@@ -325,38 +345,26 @@ def recorded_greetings(recorder):
     return attack
 
 
-class Streams(threading.Thread):
+class Streams(Listener):
     """Notes what the job's connections begin with, by who connected to whom."""
 
     def __init__(self, packets):
-        super().__init__(daemon=True)
-        self.packets, self.begins, self.said, self.ends = packets, {}, {}, False
+        super().__init__(packets)
+        self.begins, self.said = {}, {}
 
-    def run(self):
-        while not self.ends:
-            if not select.select([self.packets], [], [], 0.05)[0]:
-                continue
-            frame = self.packets.recv(1 << 16)
-            if frame[12:14] != struct.pack("!H", IPV4) or frame[ETHERNET + 9] != 6:
-                continue
-            begin = ETHERNET + (frame[ETHERNET] & 15) * 4
-            end = ETHERNET + int.from_bytes(frame[ETHERNET + 2:ETHERNET + 4], "big")
-            number, flags = int.from_bytes(frame[begin + 4:begin + 8], "big"), frame[begin + 13]
-            who = (frame[ETHERNET + 12:ETHERNET + 20], frame[begin:begin + 4])
-            if flags & 0x12 == 2:
-                self.begins[who], self.said[who] = number + 1, bytearray()
-            elif who in self.begins:
-                at = (number - self.begins[who]) & 0xFFFFFFFF
-                words = frame[begin + (frame[begin + 12] >> 4) * 4:end]
-                if at == len(self.said[who]) < 1 << 18:
-                    self.said[who] += words
+    def note(self, who, number, flags, said):
+        if flags & (SYN | ACK) == SYN:
+            self.begins[who], self.said[who] = number + 1, bytearray()
+        elif who in self.begins:
+            at = (number - self.begins[who]) & 0xFFFFFFFF
+            if at == len(self.said[who]) < 1 << 18:
+                self.said[who] += said
 
 
 def recorded_for_libfabric(streams):
     """Says again, in connections of its own, all that the job's processes said at first in theirs."""
     def attack(_, places, ends):
-        streams.ends = True
-        streams.join()
+        streams.stop()
         recorded = [(who, bytes(said)) for who, said in streams.said.items() if said]
         sent = 0
         while recorded and time.monotonic() < ends:
