@@ -13,13 +13,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
+from rows import Rows  # noqa: E402
 
 # Shell: no host believes where datagrams to groups come from; the bridge passes nothing on to more than one.
 NO_UDP = """for host in $(echo $HOSTS_NAMES | tr , ' '); do
@@ -62,7 +62,7 @@ def inside(prefix, binary, ranks, trouble, how):
 
 
 def run_row(prefix, binary, row):
-    """Problems of a row (None: not tested here), and the job's output."""
+    """Problems of a row (None: not tested here), why it was not tested, and the job's output."""
     _, network, variables, ranks, trouble, how = row
     command = [sys.executable, HERE / "hosts.py", "--hosts", "4", *network.split(), "--", sys.executable, __file__, "--prefix", prefix, "--binary", binary,
                "--ranks", ranks, "--trouble", trouble or "", "--how", how]
@@ -72,13 +72,13 @@ def run_row(prefix, binary, row):
             output, _ = job.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             job.kill()
-            return [f"still ran after {LIMIT} s"], job.communicate()[0]
+            return [f"still ran after {LIMIT} s"], "", job.communicate()[0]
     if job.returncode == hosts.SKIPPED:
-        return None, output.strip()
+        return None, output.strip(), ""
     said = len(re.findall(r"\bok\b", output))
     if job.returncode or said != ranks:
-        return [f"ended with {job.returncode}, {said} of {ranks} ranks said ok"], output
-    return [], output
+        return [f"ended with {job.returncode}, {said} of {ranks} ranks said ok"], "", output
+    return [], "", output
 
 
 def main():
@@ -97,19 +97,11 @@ def main():
         return hosts.SKIPPED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, passed, failed = environments.compiled_test(prefix, "collectives/multicast"), 0, 0
+    binary, rows = environments.compiled_test(prefix, "collectives/multicast"), Rows()
     for row in ROWS:
-        if not re.search(options.filter, row[0]):
-            continue
-        started = time.monotonic()
-        problems, output = run_row(prefix, binary, row)
-        word = "skip" if problems is None else "FAIL" if problems else "ok  "
-        print(f"{word} {time.monotonic() - started:5.1f} s  {row[0]}" + (f": {output}" if problems is None else ""), flush=True)
-        passed, failed = passed + (problems == []), failed + bool(problems)
-        for problem in problems or []:
-            print(f"     {problem}\n     | " + "\n     | ".join(output.splitlines()[-25:]), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+        if re.search(options.filter, row[0]):
+            rows.run(row[0], lambda: run_row(prefix, binary, row))
+    return rows.end()
 
 
 if __name__ == "__main__":

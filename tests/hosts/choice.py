@@ -23,6 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
 import traffic  # noqa: E402
+from rows import Rows  # noqa: E402
 
 # A job that takes longer hangs.
 LIMIT = 60
@@ -147,22 +148,14 @@ def main():
         print(f"skipped: {reason}")
         return hosts.SKIPPED
     prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, passed, failed = environments.BUILD / "tests/hosts/ways", 0, 0
+    binary, rows = environments.BUILD / "tests/hosts/ways", Rows()
     binary.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]],
                    env=environments.clean_environment(), check=True)
     for row in ROWS:
-        if not re.search(options.filter, row.name):
-            continue
-        problems, seen, output = run_row(prefix, binary, row)
-        print(f"{'skip' if problems is None else 'FAIL' if problems else 'ok  '} {row.name} ({seen})", flush=True)
-        for problem in problems or []:
-            print(f"     {problem}")
-        if problems:
-            print("     | " + "\n     | ".join(output.splitlines()[-25:]), flush=True)
-        passed, failed = passed + (problems == []), failed + bool(problems)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+        if re.search(options.filter, row.name):
+            rows.run(row.name, lambda: run_row(prefix, binary, row))
+    return rows.end()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hosts  # noqa: E402
 import links  # noqa: E402
+from rows import Rows, timed  # noqa: E402
 
 KIND = 0x88B5  # the ethertype for experiments
 GROUP = bytes.fromhex("03000000cc01")
@@ -161,22 +162,22 @@ def sender_options(words):
 
 
 def run_row(row):
-    """One network: its problems (None where it cannot be made), and what it said."""
+    """One network: its problems (None where it cannot be made), what it said, and what else there was to read."""
     name, network_words, sender_words = row[0], row[1].split(), row[2].split()
     network, sender = hosts.parse([*network_words, "--", "true"]), sender_options(sender_words)
     command = [sys.executable, Path(hosts.__file__), *network_words, "--", sys.executable, __file__, "--count", "--rails", str(network.rails), *sender_words]
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
     if result.returncode == hosts.SKIPPED:
-        return None, result.stdout.strip()
+        return None, result.stdout.strip(), ""
     if result.returncode:
-        return [f"ended with {result.returncode}: {result.stderr[-500:]}"], ""
+        return [f"ended with {result.returncode}"], "", result.stderr
     found = json.loads(result.stdout.splitlines()[-1])
     problems = [] if len(found) == (network.hosts - 1) * network.rails else [f"{len(found)} receivers answered"]
     for counts in found:
         problems += judge(counts, network, sender.frames)
     if name == "wire without faults":
         problems += judged_in_vain(found[0], sender.frames)
-    return problems, "; ".join(result.stderr.split("\n")).strip("; ")
+    return problems, "; ".join(result.stderr.split("\n")).strip("; "), ""
 
 
 def judged_in_vain(counts, frames):
@@ -222,19 +223,15 @@ def main():
     if reason:
         print(f"skipped: {reason}")
         return hosts.SKIPPED
-    passed = failed = skipped = 0
-    rows = [row for row in ROWS if re.search(options.filter, row[0])]
-    ends = [how for how in (signal.SIGTERM, signal.SIGKILL) if re.search(options.filter, f"ended by {how.name}")]
+    rows = Rows()
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        if re.search(options.filter, f"ended by {how.name}"):
+            rows.run(f"ended by {how.name}", lambda: (ended_by(how), "", ""))
+    networks = [row for row in ROWS if re.search(options.filter, row[0])]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        ended = [((f"ended by {how.name}",), (ended_by(how), "")) for how in ends]
-        for (name, *_), (problems, said) in [*ended, *zip(rows, pool.map(run_row, rows))]:
-            word = "skip" if problems is None else "FAIL" if problems else "ok  "
-            print(f"{word} {name}" + (f" ({said})" if said else ""), flush=True)
-            for problem in problems or []:
-                print(f"     {problem}")
-            passed, failed, skipped = passed + (problems == []), failed + bool(problems), skipped + (problems is None)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed or not passed else 0
+        for (name, *_), outcome in zip(networks, pool.map(lambda row: timed(lambda: run_row(row)), networks)):
+            rows.tell(name, *outcome)
+    return rows.end()
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
+from rows import Rows  # noqa: E402
 
 FRAMES = ["forged", "recorded", "out of range", "altered", "flood"]
 CONNECTIONS = ["silent connections", "half-open connections", "wrong greetings", "recorded greetings", "garbage"]
@@ -109,6 +109,8 @@ def judge(outcome, attack):
 
 def run_row(prefix, binary, network, attack):
     """Problems (None: not tested here), what was seen, and the job's output."""
+    if "ofi" in network.values() and without_fabric():
+        return None, "no libfabric here", ""
     command = [sys.executable, HERE / "hosts.py", "--hosts", "3", "--hub", "--", sys.executable, __file__, "--prefix", prefix,
                "--attack", attack, "--binary", binary]
     if attack == "forged for libfabric":
@@ -149,26 +151,13 @@ def main():
         return hosts.SKIPPED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, passed, failed = environments.compiled_test(prefix, "crowd/steady"), 0, 0
+    binary, rows = environments.compiled_test(prefix, "crowd/steady"), Rows()
     for transport, network, attacks in TRANSPORTS:
         for attack in attacks:
             name = f"{transport}: {attack}"
-            if not re.search(options.filter, name):
-                continue
-            if "ofi" in network.values() and without_fabric():
-                print(f"skip {name}: no libfabric here")
-                continue
-            started = time.monotonic()
-            problems, numbers, output = run_row(prefix, binary, network, attack)
-            word = "skip" if problems is None else "FAIL" if problems else "ok  "
-            print(f"{word} {time.monotonic() - started:5.1f} s  {name} ({numbers})", flush=True)
-            passed, failed = passed + (problems == []), failed + bool(problems)
-            for problem in problems or []:
-                print(f"     {problem}")
-            if problems or options.verbose:
-                print("     | " + "\n     | ".join(output.splitlines()[-25:]), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+            if re.search(options.filter, name):
+                rows.run(name, lambda: run_row(prefix, binary, network, attack), options.verbose)
+    return rows.end()
 
 
 if __name__ == "__main__":

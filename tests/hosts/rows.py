@@ -1,0 +1,38 @@
+"""The rows of a test, one behaviour each: a line for each, and what tests/all.py wants to know of all of them."""
+
+import time
+
+# Of the output of a row that fails, so many lines are shown.
+TAIL = 25
+
+
+def timed(row):
+    """What a row gives, and the seconds that it took."""
+    started = time.monotonic()
+    return (*row(), time.monotonic() - started)
+
+
+class Rows:
+    """Counts rows. Each is a function that gives its problems (None where it cannot be tested), a few words for its line, and its output."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def run(self, name, row, verbose=False):
+        """Runs a row and tells what became of it; `verbose`: its output even if it passes."""
+        self.tell(name, *timed(row), verbose)
+
+    def tell(self, name, problems, words, output, seconds, verbose=False):
+        """Tells what became of a row that has run."""
+        sign = "skip" if problems is None else "FAIL" if problems else "ok  "
+        lines = [f"{sign} {seconds:5.1f} s  {name}" + (f" ({words})" if words else "")]
+        lines += [f"     {problem}" for problem in problems or []]
+        if output and (problems or verbose):
+            lines += [f"     | {line}" for line in output.splitlines()[-TAIL:]]
+        print("\n".join(lines), flush=True)
+        self.passed, self.failed, self.skipped = self.passed + (problems == []), self.failed + bool(problems), self.skipped + (problems is None)
+
+    def end(self):
+        """Says how many there were; the exit status of the test."""
+        print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else ""))
+        return 1 if self.failed or not self.passed else 0
