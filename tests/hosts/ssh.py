@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
+from rows import Rows  # noqa: E402
 
 INSIDE = "SSH_INSIDE"
 # What of Debian's packages an sshd needs, beside what ssh needs.
@@ -121,8 +122,8 @@ def alive_with(mark):
     return found
 
 
-class Rows:
-    """The tests, each a job."""
+class Jobs:
+    """The tests, each a job: whether it went well, and what it said."""
 
     def __init__(self, prefix, folder, sshd):
         self.prefix, self.sshd = prefix, sshd
@@ -178,19 +179,19 @@ def inside(prefix, folder, libraries):
         wait_until("the start of sshd", lambda: answers("host1") or sshd.poll() is not None)
         if sshd.poll() is not None:
             raise SystemExit(f"sshd does not start: {(folder / 'sshd.log').read_text()}")
-        rows, failed = Rows(prefix, folder, sshd), 0
-        names = [name for name in vars(Rows) if not name.startswith("_") and name not in ("mpiexec", "run")]
-        for name in names:
-            passed, run = getattr(rows, name)()
-            print(f"{'ok  ' if passed else 'FAIL'} ssh: {name.replace('_', ' ')}", flush=True)
-            if not passed:
-                failed += 1
-                print(f"     {run}\n{(folder / 'sshd.log').read_text()[-2000:]}")
+        jobs, rows = Jobs(prefix, folder, sshd), Rows()
+
+        def row(test):
+            passed, said = getattr(jobs, test)()
+            return [] if passed else [str(said)], "", (folder / "sshd.log").read_text()
+
+        for name in vars(Jobs):
+            if not name.startswith("_") and name not in ("mpiexec", "run"):
+                rows.run(f"ssh: {name.replace('_', ' ')}", lambda: row(name))
     finally:
         sshd.terminate()
         sshd.wait()
-    print(f"{len(names) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return rows.end()
 
 
 def main():
