@@ -22,6 +22,7 @@ pub(super) struct Bulk<'a, 'b, S> {
     pub(super) interface: usize,
     /// What the clock of the wire began with: many frames may be taken in one look, and each is timed.
     pub(super) began: Instant,
+    /// It is received where it goes; else elsewhere, and copied.
     pub(super) in_place: bool,
 }
 

@@ -107,8 +107,6 @@ pub struct Clic {
     rails: Vec<[u8; MOST_RAILS]>,
     /// The peer from which bulk came last: more is expected.
     bulk_from: u32,
-    /// Bulk is received where it goes; else elsewhere, and copied.
-    in_place: bool,
     began: Instant,
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -193,7 +191,6 @@ impl Clic {
             limits,
             rails,
             bulk_from: 0,
-            in_place: true,
             began: Instant::now(),
             epoll,
             timer,
@@ -366,7 +363,7 @@ impl Clic {
             }
         }
         let mut moved = self.lines.is_busy() && self.lines.retry();
-        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, in_place, .. } = self;
+        let Clic { endpoint, inputs, lines, holdings, rails, bulk_from, .. } = self;
         for (interface, input) in inputs.iter_mut().enumerate() {
             let mut desk = Desk { lines: &mut *lines, holdings: &mut *holdings, sink: &mut *sink };
             let mut take = |frame: &[u8]| {
@@ -379,7 +376,7 @@ impl Clic {
             }
             if !desk.holdings.destinations.is_empty() {
                 let from = &mut *bulk_from;
-                let mut bulk = Bulk { endpoint, desk, rails, from, interface, began, in_place: *in_place };
+                let mut bulk = Bulk { endpoint, desk, rails, from, interface, began, in_place: true };
                 moved |= input.receive_bulk(BULKS, &mut bulk);
             }
         }
