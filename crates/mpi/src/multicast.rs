@@ -67,7 +67,7 @@ const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
 /// Only where it is forced.
 const NEVER: Pays = Pays(0, 0);
 /// What fits into so many frames goes by messages: those need no answer, so that many are under way at a time.
-const COPIED_FRAMES: i64 = 5;
+const FEW_FRAMES: i64 = 5;
 /// With more frames that go one by one, connections are quicker where they carry large messages, because the system makes frames of 64 KiB
 /// at once.
 const STREAM_FRAMES: i64 = 12;
@@ -237,7 +237,7 @@ fn streams(said: &[u64]) -> bool {
 /// For which lengths a group pays whose frames carry so much, and go by this carrier; large messages go by connections, or not.
 fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
     let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
-    Pays(MAY_PAY.0.max(COPIED_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
+    Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
 }
 
 /// True when all members say so.
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_pays_for_what_is_not_copied_and_not_cut_by_the_system() {
+    fn a_group_pays_for_more_than_a_few_frames_and_not_where_connections_are_quicker() {
         for (chunk, by, streams, wanted) in [
             (1468, Carrier::Raw, false, Pays(7_340, 262_144)),
             (1468, Carrier::Raw, true, Pays(7_340, 17_616)),
