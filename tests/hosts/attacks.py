@@ -396,19 +396,21 @@ ATTACKS = {
     "garbage for libfabric": each_connection(garbage, True),
     "forged for libfabric": forged_for_libfabric,
 }
+# What hears the job before it is attacked, and the attack that is made of what was heard.
+RECORDED = {
+    "recorded greetings": (Recorder, recorded_greetings),
+    "recorded for libfabric": (Streams, recorded_for_libfabric),
+}
 
 
 def main():
     name, seconds = sys.argv[1], float(sys.argv[2])
     packets = wiretap()
-    if name == "recorded for libfabric":
-        streams = Streams(packets)
-        streams.start()
-        attack = recorded_for_libfabric(streams)
-    elif name == "recorded greetings":
-        recorder = Recorder(packets)
-        recorder.start()
-        attack = recorded_greetings(recorder)
+    if name in RECORDED:
+        hears, attack_by = RECORDED[name]
+        listener = hears(packets)
+        listener.start()
+        attack = attack_by(listener)
     else:
         attack = ATTACKS[name]
     print("ready", flush=True)
