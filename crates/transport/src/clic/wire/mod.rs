@@ -140,7 +140,6 @@ impl Clic {
     /// # Errors
     /// [`Error::Network`] when the system refuses a descriptor.
     pub fn new(identity: Identity, ports: Vec<Port>, contacts: &[Contact]) -> Result<Clic, Error> {
-        let refused = |error: rustix::io::Errno| Error::network("watch interfaces", &error.into());
         let own = Own {
             key: identity.key,
             rank: identity.own.0,
@@ -173,15 +172,9 @@ impl Clic {
             limits[slot] = longest.saturating_sub(HEAD_BYTES).min(EAGER_BYTES);
             ways[slot] = to_peer;
         }
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(refused)?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
-        let timer = timer.map_err(refused)?;
         let names: Vec<String> = ports.iter().map(|port| port.interface().name.clone()).collect();
         let (outputs, inputs): (Vec<_>, Vec<_>) = ports.into_iter().map(Port::split).unzip();
-        let descriptors = inputs.iter().flat_map(Input::descriptors).chain([timer.as_fd()]);
-        for descriptor in descriptors {
-            epoll::add(&epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN).map_err(refused)?;
-        }
+        let (epoll, timer) = watch(&inputs).map_err(|error| Error::network("watch interfaces", &error.into()))?;
         Ok(Clic {
             endpoint,
             inputs,
@@ -468,6 +461,16 @@ impl Clic {
             || !self.holdings.ends.is_empty()
             || !self.holdings.destinations.is_empty()
     }
+}
+
+/// What is readable when something has come or a timer has run out, and that timer.
+fn watch(inputs: &[Input]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    for descriptor in inputs.iter().flat_map(Input::descriptors).chain([timer.as_fd()]) {
+        epoll::add(&epoll, descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+    }
+    Ok((epoll, timer))
 }
 
 /// Which of the rails to its sender the frame came over, as an interface has it; nothing is checked.
