@@ -30,6 +30,7 @@ LIMIT = 60
 CLIC = "clic over eth0 by Ethernet frames"
 TCP = "tcp, since "
 NO_SOCKETS = "host gives its ranks no packet sockets (CAP_NET_RAW)"
+REFUSED = "clic over eth0 by UDP (The network between hosts cannot be used: the system refuses to open a packet socket"
 SWALLOWED = TCP + "Ethernet frames of the type 0x88b5 do not arrive, while UDP does"
 ROUTE = re.compile(r"host (\d+) \(rank \d+\): (.*?)(?=; host \d+ \(rank |$)")
 WITHOUT_RAW = ["setpriv", "--bounding-set=-net_raw"]
@@ -62,9 +63,10 @@ ROWS = [
     Row("two segments", "--hosts 4 --segments 2", "host0,host1,host2,host3",
         {(0, 1): TCP, (0, 2): CLIC, (0, 3): TCP, (1, 2): TCP, (1, 3): CLIC, (2, 3): TCP}),
     Row("without CAP_NET_RAW", "--hosts 2", "host0,host1", {(0, 1): TCP + "this " + NO_SOCKETS}, WITHOUT_RAW, by="tcp"),
-    Row("without CAP_NET_RAW, frames wanted", "--hosts 2", "host0,host1", {(0, 1): "clic over eth0 by UDP (The network between hosts cannot be used: the system refuses to open a packet socket"},
-        WITHOUT_RAW, {"TOWPATH_NETWORK": "clic", **ALL_FRAMES}, by="clic"),
-    Row("many ranks on a host", "--hosts 3", "host0:1,host1:1,host2:5", {(0, 1): CLIC, (0, 2): TCP + "that host has more than 4 ranks", (2, 1): TCP + "this host has more"}),
+    Row("without CAP_NET_RAW, frames wanted", "--hosts 2", "host0,host1", {(0, 1): REFUSED}, WITHOUT_RAW,
+        {"TOWPATH_NETWORK": "clic", **ALL_FRAMES}, by="clic"),
+    Row("many ranks on a host", "--hosts 3", "host0:1,host1:1,host2:5",
+        {(0, 1): CLIC, (0, 2): TCP + "that host has more than 4 ranks", (2, 1): TCP + "this host has more"}),
     Row("ranks that share a processor", "--hosts 2", "host0:2,host1:2", {(0, 1): TCP + "ranks of this host share processors"},
         ["taskset", "-c", "0"], by="tcp"),
     Row("connections wanted", "--hosts 2", "host0,host1", {(0, 1): "tcp, as TOWPATH_NETWORK=tcp says"}, settings={"TOWPATH_NETWORK": "tcp"}, by="tcp"),

@@ -137,7 +137,9 @@ pub const SETTINGS: &[Setting] = &[
         name: "TOWPATH_NETWORK",
         kind: Kind::Text,
         default: "best",
-        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); best: ofi where all are on a real fabric, else for each pair of hosts clic below IP where that works and pays, or tcp",
+        meaning: "what leads to other hosts: clic (frames), udp (frames by UDP only), tcp, ofi (libfabric); \
+                  best: ofi where all are on a real fabric, else for each pair of hosts clic below IP where that \
+                  works and pays, or tcp",
     },
     Setting {
         name: "TOWPATH_CLIC_BULK",

@@ -1,8 +1,8 @@
 //! Collective operations (MPI 5.0, chapter 6, and the neighbourhood collectives of section 8.6).
 //!
 //! `movement`, `reductions` and `neighbors` check the arguments of a call and build its plan; `execution` runs a plan
-//! now, in a request, or in a persistent request; `exchange` runs a blocking call among neighbours without one. The bodies in `blocking`, `nonblocking` and `persistent` are one line
-//! each: prepare, then wait, begin or keep.
+//! now, in a request, or in a persistent request; `exchange` runs a blocking call among neighbours without one. The bodies in
+//! `blocking`, `nonblocking` and `persistent` are one line each: prepare, then wait, begin or keep.
 
 mod arguments;
 mod blocking;

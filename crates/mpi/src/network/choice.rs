@@ -1,9 +1,10 @@
-//! The setting that overrides which transport leads to other hosts.
+//! The settings that say which transport leads to other hosts, and how large messages go beside frames.
 
 use towpath_base::config;
 
 use crate::error::{Result, fail};
 
+/// The setting that says which transport leads to other hosts.
 pub(super) const SETTING: &str = "TOWPATH_NETWORK";
 
 /// The setting that says how large messages go to hosts that frames reach.
@@ -92,7 +93,7 @@ impl Choice {
         matches!(self, Choice::Best | Choice::Clic)
     }
 
-    /// Whether frames may go by UDP. Nobody chooses that unasked: it takes as long as a connection (`ARCHITECTURE.md` has the figures).
+    /// Whether frames may go by UDP. That is never chosen unasked: it takes longer than a connection (`ARCHITECTURE.md` has the figures).
     pub(super) fn udp(self) -> bool {
         self.only_frames()
     }

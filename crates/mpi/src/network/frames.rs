@@ -51,8 +51,8 @@ struct Way {
 pub(super) struct Frames {
     choice: Choice,
     bulk: Bulk,
-    /// This host has too many processes for frames below IP.
-    crowded: bool,
+    /// This host has more than [`RAW_RANKS`] processes of the job.
+    exceeds_raw: bool,
     /// Why this host takes no part; then there are no ports.
     absence: Option<Absence>,
     /// Processes of this host share processors.
@@ -77,12 +77,12 @@ impl Frames {
             false if ranks > cores::online() => Some(Absence::Shared),
             false => None,
         };
-        let crowded = ranks > RAW_RANKS;
-        let raw = if choice.raw() && !crowded { RawSide::Small } else { RawSide::Closed };
+        let exceeds_raw = ranks > RAW_RANKS;
+        let raw = if choice.raw() && !exceeds_raw { RawSide::Small } else { RawSide::Closed };
         let mut frames = Frames {
             choice,
             bulk: Bulk::of_settings()?,
-            crowded,
+            exceeds_raw,
             absence,
             shares: false,
             ports: Vec::new(),
@@ -372,7 +372,7 @@ impl Frames {
         let udp = way.rails.iter().find(|(_, works)| works & RAW == 0);
         let Some((facing, _)) = udp.filter(|_| self.choice.raw()) else { return String::new() };
         match self.ports[facing.own].without_raw() {
-            Some(_) if self.crowded => format!(" (a host has more than {RAW_RANKS} ranks)"),
+            Some(_) if self.exceeds_raw => format!(" (a host has more than {RAW_RANKS} ranks)"),
             Some(error) => format!(" ({error})"),
             None => " (the other host takes no others)".to_owned(),
         }

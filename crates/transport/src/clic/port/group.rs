@@ -1,8 +1,9 @@
 //! Groups: frames that the switch copies to all hosts that have joined.
 //!
 //! The raw side takes a locally administered multicast address. The UDP side takes an address of IPv4's local scope (RFC 2365) and
-//! a port that all of a job know; datagrams go one hop far, in super-frames like all bulk. Numbers are hashed, so groups of different jobs may share an address: what
-//! is not for a group's members is refused like any other frame. Frames never come to processes of the host that sent them.
+//! a port that all of a job know; datagrams go one hop far, in super-frames like all bulk. Numbers are hashed, so groups of different
+//! jobs may share an address: what is not for a group's members is refused like any other frame. Frames never come to processes of
+//! the host that sent them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
