@@ -41,6 +41,8 @@ pub struct Job {
     pub local_ranks: Vec<u32>,
     /// Host of each rank, numbered from 0 in order of appearance.
     pub node_of_rank: Vec<u32>,
+    /// First rank of each host.
+    first_ranks: Vec<u32>,
     /// Who started this process, in words for a sentence.
     pub launcher: String,
 }
@@ -51,6 +53,12 @@ impl Job {
         let local_ranks: Vec<u32> =
             (0..).zip(&node_of_rank).filter(|&(_, &node)| node == own).map(|(rank, _)| rank).collect();
         let local_rank = local_ranks.iter().take_while(|&&other| other < rank).count() as u32;
+        let mut first_ranks = Vec::new();
+        for (rank, &node) in (0..).zip(&node_of_rank) {
+            if node as usize == first_ranks.len() {
+                first_ranks.push(rank);
+            }
+        }
         Job {
             rank,
             size: node_of_rank.len() as u32,
@@ -60,13 +68,19 @@ impl Job {
             local_rank,
             local_ranks,
             node_of_rank,
+            first_ranks,
             launcher: launcher.to_owned(),
         }
     }
 
     /// How many hosts the job spans.
     pub fn hosts(&self) -> usize {
-        self.node_of_rank.iter().max().map_or(0, |&last| last as usize + 1)
+        self.first_ranks.len()
+    }
+
+    /// The first rank of a host, which is below [`Job::hosts`].
+    pub fn first_of(&self, host: u32) -> u32 {
+        self.first_ranks[host as usize]
     }
 }
 
@@ -295,8 +309,9 @@ mod tests {
 
     #[test]
     fn local_ranks_follow_the_hosts() {
-        let job = Job::new(2, vec![0, 1, 0, 1, 0], "a test");
-        assert_eq!((job.size, job.local_rank, job.hosts()), (5, 1, 2));
-        assert_eq!(job.local_ranks, [0, 2, 4]);
+        let job = Job::new(3, vec![0, 0, 1, 0, 1], "a test");
+        assert_eq!((job.size, job.local_rank, job.hosts()), (5, 2, 2));
+        assert_eq!(job.local_ranks, [0, 1, 3]);
+        assert_eq!((job.first_of(0), job.first_of(1)), (0, 2));
     }
 }

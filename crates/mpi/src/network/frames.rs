@@ -19,7 +19,7 @@ use towpath_transport::shm::Segment;
 
 use super::absence::{Absence, MOST_RANKS};
 use super::choice::{Bulk, Choice, SETTING};
-use super::{INTERFACES, first_of, host_of, key_of, others, text_of, unknown};
+use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Result, fail};
 use crate::world::failed_start;
 
@@ -175,7 +175,7 @@ impl Frames {
                 _ if host == own_host => None,
                 Some(absence) => Some(self.apart(absence.reason("that host"))),
                 None => {
-                    let card = HostCard::parse(&text).ok_or_else(|| unknown(first_of(job, host)))?;
+                    let card = HostCard::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?;
                     Some(self.facing(card))
                 }
             };
@@ -236,7 +236,7 @@ impl Frames {
     fn try_all(&mut self, job: &Job) -> Verdicts {
         let mut opposites = Vec::new();
         for (host, way) in (0u32..).zip(&self.ways) {
-            let rank = first_of(job, host);
+            let rank = job.first_of(host);
             let (mut rails, mut endpoint) = (Vec::new(), 0);
             if let Some(Way { card, rails: facing, .. }) = way {
                 endpoint = card.endpoint(0).unwrap_or(0);
@@ -294,7 +294,7 @@ impl Frames {
         let lacks = |way: &Option<Way>| way.as_ref().is_some_and(|way| way.rails.is_empty());
         match self.ways.iter().position(lacks).filter(|_| self.choice.only_frames()) {
             Some(host) => {
-                let rank = first_of(job, host as u32);
+                let rank = job.first_of(host as u32);
                 fail!(
                     ERR_OTHER,
                     "MPI cannot start: frames do not reach the host of rank {rank}, and {SETTING}={} allows nothing else",
@@ -351,7 +351,7 @@ impl Frames {
     /// How each other host is reached, in words.
     pub(super) fn routes(&self, job: &Job) -> Vec<String> {
         let word = |(host, way): (u32, &Way)| {
-            let rank = first_of(job, host);
+            let rank = job.first_of(host);
             let name = |(facing, works): &(Facing, u8)| {
                 let by = if works & RAW != 0 { "Ethernet frames" } else { "UDP" };
                 format!("{} by {by}", self.ports[facing.own].interface().name)

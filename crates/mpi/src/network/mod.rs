@@ -144,11 +144,6 @@ fn host_of(job: &Job, rank: u32) -> u32 {
     job.node_of_rank[rank as usize]
 }
 
-/// The first rank of a host.
-fn first_of(job: &Job, host: u32) -> u32 {
-    (0..job.size).find(|rank| host_of(job, *rank) == host).unwrap_or(0)
-}
-
 fn key_of(what: &str, host: u32) -> String {
     format!("towpath-{what}-{host}")
 }
@@ -174,7 +169,7 @@ fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<V
             Some(card) => card,
             empty => {
                 let text = text_of(launcher, job, "card", host)?;
-                empty.insert(Card::parse(&text).ok_or_else(|| unknown(first_of(job, host)))?)
+                empty.insert(Card::parse(&text).ok_or_else(|| unknown(job.first_of(host)))?)
             }
         };
         contacts.push(Contact { peer: PeerIndex(rank), places: card.places(local, own) });
@@ -184,7 +179,7 @@ fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<V
 
 /// Reads what the first rank of a host has put.
 fn text_of(launcher: &mut dyn Launcher, job: &Job, what: &str, host: u32) -> Result<String> {
-    let rank = first_of(job, host);
+    let rank = job.first_of(host);
     launcher.get_from(rank, &key_of(what, host)).map_err(failed_start)?.ok_or_else(|| unknown(rank))
 }
 

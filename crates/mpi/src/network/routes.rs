@@ -4,7 +4,7 @@ use towpath_base::sync::Ordering;
 use towpath_launch::client::Job;
 use towpath_transport::shm::Segment;
 
-use super::{first_of, host_of};
+use super::host_of;
 
 /// Writes lines into the control page; what does not fit is left out.
 pub(super) fn show(segment: &Segment, lines: &[String]) {
@@ -20,5 +20,5 @@ pub(super) fn show(segment: &Segment, lines: &[String]) {
 pub(super) fn all(job: &Job, way: &str) -> Vec<String> {
     let own = host_of(job, job.rank);
     let hosts = (0..job.hosts() as u32).filter(|host| *host != own);
-    hosts.map(|host| format!("host {host} (rank {}): {way}", first_of(job, host))).collect()
+    hosts.map(|host| format!("host {host} (rank {}): {way}", job.first_of(host))).collect()
 }
