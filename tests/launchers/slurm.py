@@ -72,6 +72,8 @@ def cluster(nodes, cpus):
     folder = Path(tempfile.mkdtemp(prefix="towpath-slurm-"))
     port = 20000 + os.getpid() % 20000
     variables = {**environments.clean_environment(), "DIR": str(folder), "PORT": str(port)}
+    # Its daemons look for the library when they start, and not again.
+    pmix_works()
     try:
         up = subprocess.run([HERE / "slurm-up.sh", str(nodes), str(cpus)], env=variables, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
