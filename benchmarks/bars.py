@@ -73,7 +73,8 @@ def ratio(bar, figures):
 
 def verdicts(figures):
     """A table with one line for each bar."""
-    text = ["| what | who | against | network | bar | measured | rounds | verdict |", "|---|---|---|---|---|---|---|---|"]
+    text = [f"A bar is missed when the measured ratio passes it by more than {MARGIN:.0%}.", "",
+            "| what | who | against | network | bar | measured | rounds | verdict |", "|---|---|---|---|---|---|---|---|"]
     for bar in BARS:
         value, rounds = ratio(bar, figures)
         more = bar.figure[0] in MORE_IS_BETTER

@@ -6,6 +6,7 @@ over TCP, each with the system's congestion control and with cubic; interleaved 
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
     hosts.py --append ...                 further rounds of the same table
     hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
+    hosts.py --docs ...                   table and picture to docs/ too
 
 Rank i runs on core i modulo the number of cores; so do the ends of the bare connection. The networks are made by tests/hosts. The links
 of two hosts are a veth pair, where a packet is a copy in memory and 64 KiB of TCP travel as one: only where a rate is set, they resemble
@@ -279,20 +280,41 @@ def table(path):
     return "\n".join(text + ["", *bars.verdicts(figures)]) + "\n"
 
 
+def write_docs(path):
+    """The table and a picture of recorded figures, in docs/."""
+    docs, environment = environments.ROOT / "docs", environments.venv("plot")
+    environments.command([environment / "bin/python", SOURCES / "plot.py", path, docs / "between-hosts.png"], "plot-hosts.log")
+    with open(path, newline="") as file:
+        dates = sorted(row["date"] for row in csv.DictReader(file))
+    text = f"""# Speed between hosts
+
+Written by `python3 benchmarks/hosts.py --docs`, measured from {dates[0]} to {dates[-1]}. Hosts are network namespaces on one machine, and their links veth pairs, where a packet is a
+copy in memory: read ratios, not times. All are measured in turn in one run; each ratio is the median of those of the rounds. "bare" is one TCP
+connection without a library (cubic, both ends spin); the peers use TCP, with the system's congestion control and with cubic.
+
+![How long Towpath and its peers take, against a bare connection](between-hosts.png)
+
+"""
+    (docs / "between-hosts.md").write_text(text + table(path))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help=f"networks that this regular expression finds: {', '.join(one.name for one in NETWORKS)}")
     parser.add_argument("--subjects", default="", help="who is measured: a regular expression for bare, towpath-tcp, mpich, mpich-cubic, ...")
-    parser.add_argument("--transports", type=lambda text: text.split(","), default=["tcp"], help="Towpath's, separated by commas")
+    parser.add_argument("--transports", type=lambda text: text.split(","), default=["tcp", "clic"], help="Towpath's, separated by commas")
     parser.add_argument("--prefix", type=lambda text: Path(text).absolute(), default=environments.BUILD / "install", help="where Towpath is installed")
     parser.add_argument("--append", action="store_true", help="add rounds to what was recorded")
+    parser.add_argument("--docs", action="store_true", help="write table and picture to docs/ too")
     parser.add_argument("--table", type=Path, help="only print the table of recorded figures")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.table:
         print(table(options.table))
+        if options.docs:
+            write_docs(options.table)
         return
     everybody = subjects(options.transports, options.prefix)
     if options.inside:
@@ -305,6 +327,8 @@ def main():
     text = table(CSV)
     CSV.with_suffix(".md").write_text(text)
     print(text)
+    if options.docs:
+        write_docs(CSV)
 
 
 if __name__ == "__main__":
