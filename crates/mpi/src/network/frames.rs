@@ -25,7 +25,7 @@ use crate::world::failed_start;
 
 /// How long ways are tried that do not answer, where frames were asked for (the other host may be busy with something else), and where
 /// connections will do as well.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(4);
 const SHORT_PATIENCE: Duration = Duration::from_millis(80);
 /// On a host with more processes of the job than this, frames go by UDP: the kernel shows every frame below IP to every
 /// process, and finds the owner of a datagram at once.
@@ -250,8 +250,9 @@ impl Frames {
             }
             opposites.push(Opposite { rank, endpoint, rails });
         }
-        let patience = if self.choice.only_frames() { PATIENCE } else { SHORT_PATIENCE };
-        try_ways(&self.identity(job), &mut self.ports, &opposites, patience)
+        let (needed, patience) =
+            if self.choice.only_frames() { (self.wanted(), PATIENCE) } else { (0, SHORT_PATIENCE) };
+        try_ways(&self.identity(job), &mut self.ports, &opposites, needed, patience)
     }
 
     /// Keeps the rails to a host that both ends have found good.

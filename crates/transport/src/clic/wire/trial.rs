@@ -1,9 +1,9 @@
 //! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
 //!
 //! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. Below IP it is as long
-//! as the longest frame, since some switches pass short ones only. A host whose probes are all answered stays a little longer, since
-//! others may still wait for its answers; one that has answered by one way is not waited for long by the others. Both hosts must find
-//! a way good for it to be used; the launcher carries their verdicts.
+//! as the longest frame, since some switches pass short ones only. A host whose probes are all answered stays as long as it hears of
+//! others, since they may still wait for its answers; one that has answered by one way is not waited for long by the others, unless
+//! one of those is needed. Both hosts must find a way good for it to be used; the launcher carries their verdicts.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use crate::clic::port::{Port, Way};
 
 /// Between two probes of a way.
 const AGAIN: Duration = Duration::from_millis(5);
-/// How long further ways are waited for after a host has answered by one, as a part of the patience, at least 20 ms. It looks for probes of all ways at a
-/// time, so one that answers by one only has not seen the others; but some get lost on any network. And how long the first process of a
-/// host stays after its last probe was answered, if others have not said that theirs were.
+/// How long further ways are waited for after a host has answered by one, as a part of the patience, at least 20 ms. It looks for
+/// probes of all ways at a time, so one that answers by one only has not seen the others; but some get lost on any network. And how
+/// long the first process of a host stays in silence after its last probe was answered, if others have not said that theirs were.
 const GRACE: u32 = 20;
 const LEAST_GRACE: Duration = Duration::from_millis(20);
 
@@ -46,8 +46,15 @@ impl Opposite {
     }
 }
 
-/// Tries the ways to all these hosts for so long at most.
-pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite], patience: Duration) -> Verdicts {
+/// Tries the ways to all these hosts for so long at most; not for less while a host has answered by others than the `needed` ones only
+/// ([`UDP`], say, whose first packet may wait a second for the address of the other host, when the question for that gets lost).
+pub fn try_ways(
+    identity: &Identity,
+    ports: &mut [Port],
+    opposites: &[Opposite],
+    needed: u8,
+    patience: Duration,
+) -> Verdicts {
     let mut trial = Trial {
         identity,
         opposites,
@@ -55,11 +62,12 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         met: vec![None; opposites.len()],
         is_done: vec![false; opposites.len()],
         others_are_done: opposites.iter().map(|opposite| !opposite.is_tried()).collect(),
+        needed,
         grace: (patience / GRACE).max(LEAST_GRACE),
         zeros: vec![0; usize::from(u16::MAX)],
     };
     let begin = Instant::now();
-    let (mut probe_at, mut done_at) = (begin, None);
+    let (mut probe_at, mut heard_at) = (begin, begin);
     loop {
         let now = Instant::now();
         if now >= probe_at {
@@ -68,11 +76,12 @@ pub fn try_ways(identity: &Identity, ports: &mut [Port], opposites: &[Opposite],
         }
         let moved = trial.listen(ports, now);
         trial.settle(ports, now);
-        if done_at.is_none() && trial.is_done.iter().all(|is_done| *is_done) {
-            done_at = Some(now);
+        if moved {
+            heard_at = now;
         }
-        let others_are_done = trial.others_are_done.iter().all(|is_done| *is_done) && done_at.is_some();
-        if now >= begin + patience || done_at.is_some_and(|at| now >= at + trial.grace) || (others_are_done && !moved) {
+        let all = |are: &[bool]| are.iter().all(|is| *is);
+        let is_over = all(&trial.is_done) && (all(&trial.others_are_done) && !moved || now >= heard_at + trial.grace);
+        if is_over || now >= begin + patience {
             return Verdicts(trial.works);
         }
         if !moved {
@@ -90,6 +99,8 @@ struct Trial<'a> {
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
+    /// Without these ways over some rail a host is waited for as long as patience lasts.
+    needed: u8,
     /// How long further ways are waited for then.
     grace: Duration,
     /// What fills the longest frame.
@@ -100,7 +111,8 @@ impl Trial<'_> {
     /// Whether nothing is missing that is still waited for from a host.
     fn is_complete(&self, host: usize, now: Instant) -> bool {
         let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
-        self.met[host].is_some_and(|at| now >= at + self.grace)
+        let suffices = self.works[host].iter().any(|works| works & self.needed == self.needed);
+        (suffices && self.met[host].is_some_and(|at| now >= at + self.grace))
             || self.opposites[host].rails.iter().zip(&self.works[host]).all(|((_, ways), works)| *works == all(ways))
     }
 
@@ -237,12 +249,40 @@ mod tests {
                 let opposites = [0, 1].map(opposite);
                 let (own, endpoint) = (PeerIndex(own as u32), ends[own].0);
                 let identity = Identity { own, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
-                std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, PATIENCE))
+                std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, 0, PATIENCE))
             })
             .collect();
         let verdicts: Vec<_> = trials.into_iter().map(|trial| trial.join().unwrap().to_text()).collect();
         assert_eq!(verdicts, [",2", "2,"]);
         assert!(begin.elapsed() < PATIENCE / GRACE / 2, "it took {:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn a_way_that_is_needed_is_waited_for_though_another_has_answered() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let port = Port::open(&interface, None, RawSide::Closed).unwrap();
+        let way = Some(port.way(&port.address(), false));
+        let opposites = [Opposite { rank: 1, endpoint: port.endpoint(), rails: vec![(0, [way; 2])] }];
+        let own = PeerIndex(0);
+        let identity = Identity { own, endpoint: 1, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+        let met = Instant::now();
+        let late = met + LEAST_GRACE;
+        for (needed, works, is_complete) in
+            [(0, RAW, true), (UDP, RAW, false), (UDP, UDP, true), (UDP, RAW | UDP, true)]
+        {
+            let trial = Trial {
+                identity: &identity,
+                opposites: &opposites,
+                works: vec![vec![works]],
+                met: vec![Some(met)],
+                is_done: vec![false],
+                others_are_done: vec![false],
+                needed,
+                grace: LEAST_GRACE,
+                zeros: vec![],
+            };
+            assert_eq!(trial.is_complete(0, late), is_complete, "{needed} {works}");
+        }
     }
 
     #[test]
