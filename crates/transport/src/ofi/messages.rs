@@ -141,12 +141,10 @@ impl Ofi {
         let Ticket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
         match kind {
             Kind::Receive if error == 0 => self.arrive(slot, length, sink),
-            // Longer than any message of the job, or the provider gives the memory back.
+            // Longer than any message of the job, or its sender has ended amid it (rxm of libfabric 1.17 calls that cancelled).
             Kind::Receive => {
                 self.refused += 1;
-                if error != libc::ECANCELED {
-                    self.unlent.push(slot);
-                }
+                self.unlent.push(slot);
             }
             Kind::Small | Kind::Large => {
                 self.forget(place as usize, kind, slot);

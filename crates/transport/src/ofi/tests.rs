@@ -423,3 +423,29 @@ fn processes_that_leave_wait_for_each_other() {
         assert!(wires[1..].iter().all(|(_, inbox)| inbox.lost.len() == 1));
     });
 }
+
+#[test]
+fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
+    over_each_provider(|provider, choice| {
+        // What ends in the memory of one machine is not seen.
+        if provider != "tcp" {
+            return;
+        }
+        let mut wires = wires_with_keys(choice, &[key(), key(), Key::of_secret(b"another")]);
+        let mut stranger = wires.split_off(2);
+        let header = Header { protocol: 1, words: [0; 2] };
+        send(&mut stranger[0].0, 0, 1);
+        while wires[0].0.refused() == 0 || stranger[0].0.busy() {
+            turns(&mut stranger, 1);
+            turns(&mut wires, 1);
+        }
+        // As many as there are pieces of memory, and so long that they would be read from the stranger's memory.
+        while stranger[0].0.copied(0, &header, COPIED_LIMIT, |_| {}).is_ok() {}
+        turns(&mut wires, 100);
+        drop(stranger);
+        turns(&mut wires, 100);
+        send(&mut wires[1].0, 0, 2);
+        until(&mut wires, |wires| wires[0].1.arrived.len() == 1);
+        assert!(wires[0].1.lost.is_empty());
+    });
+}
