@@ -55,6 +55,8 @@ pub(super) struct Endpoint {
     keys: Keys,
     descriptor: Option<RawFd>,
     most: usize,
+    /// It can be closed while somebody still sends to it.
+    closes_amid_messages: bool,
 }
 
 /// A source of numbers that do not repeat.
@@ -123,6 +125,8 @@ impl Endpoint {
             keys,
             descriptor: None,
             most: endpoint.max_msg_size,
+            // rxm takes what comes meanwhile into connections that it has closed, and crashes (issue 11828 of libfabric).
+            closes_amid_messages: !offer.provider().contains("ofi_rxm"),
         };
         // SAFETY: the offer lives as long as this call.
         unsafe { new.open_all(offer.info, peers) }?;
@@ -400,13 +404,31 @@ impl Endpoint {
 }
 
 impl Endpoint {
+    /// Whether it can be closed while somebody still sends to it.
+    pub(super) fn closes_amid_messages(&self) -> bool {
+        self.closes_amid_messages
+    }
+
+    /// Everything, in the order in which it can be closed; it is given up here.
+    fn objects(&mut self) -> [*mut Fid; 5] {
+        [
+            std::mem::replace(&mut self.endpoint, ptr::null_mut()).cast(),
+            std::mem::replace(&mut self.queue, ptr::null_mut()).cast(),
+            std::mem::replace(&mut self.addresses, ptr::null_mut()).cast(),
+            std::mem::replace(&mut self.domain, ptr::null_mut()).cast(),
+            std::mem::replace(&mut self.fabric, ptr::null_mut()).cast(),
+        ]
+    }
+
     /// Closes everything; nothing else may be called afterwards.
     pub(super) fn close(&mut self) {
-        close(std::mem::replace(&mut self.endpoint, ptr::null_mut()).cast());
-        close(std::mem::replace(&mut self.queue, ptr::null_mut()).cast());
-        close(std::mem::replace(&mut self.addresses, ptr::null_mut()).cast());
-        close(std::mem::replace(&mut self.domain, ptr::null_mut()).cast());
-        close(std::mem::replace(&mut self.fabric, ptr::null_mut()).cast());
+        self.objects().into_iter().for_each(close);
+    }
+
+    /// Leaves everything open until the process ends, and with it all memory that was lent or registered must stay; nothing else
+    /// may be called afterwards.
+    pub(super) fn abandon(&mut self) {
+        self.objects();
     }
 }
 

@@ -428,15 +428,26 @@ impl Ofi {
     /// Closes the endpoint, which may have files or devices that only this frees; to be called after [`Ofi::leave`], when
     /// the wire is not busy any more. Nothing happens afterwards.
     pub fn close(&mut self) {
-        self.closed = true;
+        if std::mem::replace(&mut self.closed, true) {
+            return;
+        }
         // Registrations end before the endpoint that they may be bound to; memory that the provider knows stays until
         // the endpoint is closed.
         self.pushes.clear();
         self.pulls = Pulls::default();
-        for pool in [&mut self.receives, &mut self.small, &mut self.large, &mut self.outgoing, &mut self.incoming] {
-            pool.unregister();
+        let stays_open = !self.endpoint.closes_amid_messages() && self.may_hear_more();
+        let pools = [&mut self.receives, &mut self.small, &mut self.large, &mut self.outgoing, &mut self.incoming];
+        if stays_open {
+            pools.into_iter().chain([&mut self.read_contexts]).for_each(Pool::abandon);
+            return self.endpoint.abandon();
         }
+        pools.into_iter().for_each(Pool::unregister);
         self.endpoint.close();
+    }
+
+    /// Whether somebody has spoken who has not said goodbye: a stranger, or a peer that was lost or is late.
+    fn may_hear_more(&self) -> bool {
+        self.refused > 0 || self.peers.iter().any(|peer| peer.link != Link::Quiet && !peer.parted)
     }
 
     /// As [`crate::Wire::busy`].

@@ -185,4 +185,10 @@ impl Pool {
     pub(super) fn unregister(&mut self) {
         self.slabs.iter_mut().for_each(|slab| slab.region = None);
     }
+
+    /// Keeps everything until the process ends, for an endpoint that stays open.
+    pub(super) fn abandon(&mut self) {
+        self.free.clear();
+        std::mem::forget(std::mem::take(&mut self.slabs));
+    }
 }

@@ -391,7 +391,7 @@ fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
             return;
         }
         let mut wires = acquainted(choice, 2);
-        drop(wires.pop());
+        wires.pop().into_iter().for_each(die);
         send(&mut wires[0].0, 0, 1);
         let end = Instant::now() + Duration::from_secs(30);
         while wires[0].1.lost.is_empty() && Instant::now() < end {
@@ -442,10 +442,43 @@ fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
         // As many as there are pieces of memory, and so long that they would be read from the stranger's memory.
         while stranger[0].0.copied(0, &header, COPIED_LIMIT, |_| {}).is_ok() {}
         turns(&mut wires, 100);
-        drop(stranger);
+        stranger.into_iter().for_each(die);
         turns(&mut wires, 100);
         send(&mut wires[1].0, 0, 2);
         until(&mut wires, |wires| wires[0].1.arrived.len() == 1);
         assert!(wires[0].1.lost.is_empty());
+    });
+}
+
+/// Ends a wire as the system does when a process dies: its sockets are closed.
+fn die((mut wire, _): Station) {
+    for pool in [&mut wire.receives, &mut wire.small, &mut wire.large, &mut wire.outgoing, &mut wire.incoming] {
+        pool.unregister();
+    }
+    wire.endpoint.close();
+}
+
+#[test]
+fn whoever_closes_while_strangers_send_ends() {
+    over_each_provider(|_, choice| {
+        // What is on its way when the endpoint closes is another each time.
+        for round in 0..12 {
+            let other = Key::of_secret(b"another");
+            let mut wires = wires_with_keys(choice, &[key(), other, other]);
+            let mut strangers = wires.split_off(1);
+            let header = Header { protocol: 1, words: [0; 2] };
+            let flood = |strangers: &mut [Station], length| {
+                for (stranger, _) in strangers {
+                    while stranger.copied(0, &header, length, |_| {}).is_ok() {}
+                }
+            };
+            while wires[0].0.refused() < 40 + round {
+                flood(&mut strangers, [40, 1000, COPIED_LIMIT][round as usize % 3]);
+                turns(&mut strangers, 1);
+                turns(&mut wires, 1);
+            }
+            flood(&mut strangers, 1000);
+            drop(wires);
+        }
     });
 }
