@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Pretends, at each of these ports, to be rank 0 and rank 1 of the job, and sends messages of all lengths by libfabric
-//! (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), checked with another key. Says in one line of JSON how many the provider took, and
-//! what was answered.
+//! (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), checked with another key. Says in one line of JSON how many the provider took, from how
+//! many of the pretenders some arrived, and what was answered.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -19,9 +19,13 @@ use towpath_transport::{Header, Sink};
 /// Lengths of messages.
 const LENGTHS: [usize; 4] = [0, 40, 1000, COPIED_LIMIT];
 
-/// What came back.
+/// Messages to one process that may be under way.
+const UNDER_WAY: u64 = 64;
+
+/// What was sent, and what came back.
 #[derive(Default)]
 struct Answers {
+    sent: u64,
     messages: u64,
     lost: u64,
 }
@@ -62,7 +66,7 @@ fn main() {
     let choice = choose(&networks(None)).expect("libfabric").expect("a provider");
     let each = places.iter().flat_map(|place| [0, 1].map(|rank| pretender(&choice, rank, *place)));
     let mut wires: Vec<(Ofi, Answers)> = each.map(|wire| (wire, Answers::default())).collect();
-    let (end, mut sent) = (Instant::now() + Duration::from_secs_f64(seconds), 0u64);
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
     for round in 0u64.. {
         if Instant::now() >= end {
             break;
@@ -74,12 +78,13 @@ fn main() {
             if answers.lost == 0 {
                 // SAFETY: the wire lends so many bytes.
                 let filled = wire.copied(0, &header, length, |slot| unsafe { slot.write_bytes(0x5a, length) });
-                sent += u64::from(filled.is_ok());
+                answers.sent += u64::from(filled.is_ok());
             }
             wire.progress(answers);
         }
     }
-    let heard = wires.iter().filter(|(_, answers)| answers.lost == 0).count();
+    let sent: u64 = wires.iter().map(|(_, answers)| answers.sent).sum();
+    let heard = wires.iter().filter(|(_, answers)| answers.sent > UNDER_WAY).count();
     let answered: u64 = wires.iter().map(|(_, answers)| answers.messages).sum();
     let problems = if answered > 0 { format!("\"a stranger was answered {answered} times\"") } else { String::new() };
     println!("{{\"sent\": {sent}, \"seen\": {heard}, \"problems\": [{problems}]}}");
