@@ -59,6 +59,8 @@ def rows(prefix):
         yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--test", "conformance"]
         for provider in ("tcp", "shm"):
             yield f"{name}, C programs by {provider}", library, provider, [*programs, "--filter", CORE]
+        # The shm provider has no descriptor to sleep on.
+        yield f"{name}, a rank that waits by tcp", library, "tcp", [*programs, "--filter", "^crowd/idle "]
 
 
 def told(prefix, library):

@@ -72,9 +72,12 @@ const READS: u32 = 256;
 const READ_BYTES: usize = 4 << 20;
 /// Completions taken in one progress.
 const BATCH: usize = 16;
-/// The longest sleep where the provider has a descriptor, which may miss what it promises, and where it tells nothing of
-/// what is waited for.
-const SLEEPS_NANOSECONDS: (i64, i64) = (5_000_000, 500_000);
+/// The shortest and the longest sleep where the provider has a descriptor, which may miss what it promises.
+const TOLD_SLEEPS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(80));
+/// The same where it tells nothing of what is waited for.
+const UNTOLD_SLEEPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(5));
+/// In between, a sleep is this part of the time in which nothing has happened: so much later may what comes be seen.
+const SLEEP_PART: u32 = 16;
 
 const _: () = assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
 
@@ -213,6 +216,8 @@ pub struct Ofi {
     closed: bool,
     /// Messages that no process of the job has sent.
     refused: u64,
+    /// When somebody first wanted to sleep since anything happened.
+    quiet: Option<Instant>,
     /// Watches the timer, and the provider's descriptor where there is one.
     watch: OwnedFd,
     timer: OwnedFd,
@@ -280,6 +285,7 @@ impl Ofi {
             leaving: None,
             closed: false,
             refused: 0,
+            quiet: None,
             watch,
             timer,
             endpoint,
@@ -315,8 +321,8 @@ impl Ofi {
         self.watch.as_fd()
     }
 
-    /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by time too: after 5 ms, or
-    /// half a millisecond where the provider has no descriptor, or something waits that the provider tells nothing of.
+    /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by time too, the later the longer nothing
+    /// has happened; soon where the provider has no descriptor, or something waits that the provider tells nothing of.
     pub fn may_sleep(&mut self) -> bool {
         if self.closed {
             return false;
@@ -325,10 +331,12 @@ impl Ofi {
         // may be long, and whoever polled meanwhile could keep that very peer from its core.
         let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
         let by_time = waits || !self.dead.is_empty() || self.leaving.is_some() || self.endpoint.descriptor().is_none();
-        let (told, untold) = SLEEPS_NANOSECONDS;
+        let (shortest, longest) = if by_time { UNTOLD_SLEEPS } else { TOLD_SLEEPS };
+        let quiet = self.quiet.get_or_insert_with(Instant::now).elapsed();
+        let sleep = (quiet / SLEEP_PART).clamp(shortest, longest);
         let once = Itimerspec {
             it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: 0, tv_nsec: if by_time { untold } else { told } },
+            it_value: Timespec { tv_sec: 0, tv_nsec: i64::from(sleep.subsec_nanos()) },
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).is_ok() && self.endpoint.may_sleep()
     }
@@ -411,7 +419,11 @@ impl Ofi {
         if !self.awaited.is_empty() {
             self.watch_reads();
         }
-        moved | self.report(sink)
+        moved |= self.report(sink);
+        if moved {
+            self.quiet = None;
+        }
+        moved
     }
 
     /// Reports what ended outside of a completion.

@@ -384,6 +384,30 @@ fn whoever_waits_for_the_provider_sleeps_a_little() {
 }
 
 #[test]
+fn whoever_waits_for_long_sleeps_long() {
+    over_each_provider(|_, choice| {
+        let mut wires = acquainted(choice, 2);
+        let (begin, mut sleeps) = (Instant::now(), 0);
+        while begin.elapsed() < Duration::from_secs(1) {
+            let (wire, inbox) = &mut wires[0];
+            if !wire.progress(inbox) && wire.may_sleep() {
+                let descriptor = wire.descriptor();
+                let mut sources = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
+                let _ = rustix::event::poll(&mut sources, None);
+                sleeps += 1;
+            }
+        }
+        // By the shortest sleeps that would be 200, and 2000 where there is no descriptor.
+        let most = if wires[0].0.endpoint.descriptor().is_some() { 100 } else { 500 };
+        assert!((1..most).contains(&sleeps), "{sleeps} sleeps in a second");
+        // What comes then is seen soon.
+        send(&mut wires[1].0, 0, 1);
+        until(&mut wires, |wires| wires[0].1.arrived.len() == 1);
+        assert!(wires[0].0.quiet.is_none());
+    });
+}
+
+#[test]
 fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
     over_each_provider(|provider, choice| {
         // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect to it again.
