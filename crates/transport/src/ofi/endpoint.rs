@@ -409,6 +409,11 @@ impl Endpoint {
         self.closes_amid_messages
     }
 
+    /// Whether it was closed or abandoned.
+    pub(super) fn is_closed(&self) -> bool {
+        self.endpoint.is_null()
+    }
+
     /// Everything, in the order in which it can be closed; it is given up here.
     fn objects(&mut self) -> [*mut Fid; 5] {
         [
@@ -422,6 +427,7 @@ impl Endpoint {
 
     /// Closes everything; nothing else may be called afterwards.
     pub(super) fn close(&mut self) {
+        self.descriptor = None;
         self.objects().into_iter().for_each(close);
     }
 

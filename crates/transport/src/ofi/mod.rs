@@ -338,7 +338,8 @@ impl Ofi {
             it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
             it_value: Timespec { tv_sec: 0, tv_nsec: i64::from(sleep.subsec_nanos()) },
         };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).is_ok() && self.endpoint.may_sleep()
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).is_ok()
+            && (self.endpoint.is_closed() || self.endpoint.may_sleep())
     }
 
     /// As [`crate::Wire::copied`], to the peer at `place`; short messages too.
@@ -397,6 +398,9 @@ impl Ofi {
         if self.closed {
             return false;
         }
+        if self.endpoint.is_closed() {
+            return self.report(sink);
+        }
         let mut completions = std::mem::take(&mut self.completions);
         self.endpoint.completions(&mut completions, BATCH);
         let mut moved = !completions.is_empty();
@@ -443,18 +447,25 @@ impl Ofi {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
-        // Registrations end before the endpoint that they may be bound to; memory that the provider knows stays until
-        // the endpoint is closed.
         self.pushes.clear();
         self.pulls = Pulls::default();
-        let stays_open = !self.endpoint.closes_amid_messages() && self.may_hear_more();
-        let pools = [&mut self.receives, &mut self.small, &mut self.large, &mut self.outgoing, &mut self.incoming];
-        if stays_open {
-            pools.into_iter().chain([&mut self.read_contexts]).for_each(Pool::abandon);
-            return self.endpoint.abandon();
+        if self.endpoint.closes_amid_messages() || !self.may_hear_more() {
+            return self.close_endpoint();
         }
-        pools.into_iter().for_each(Pool::unregister);
+        self.pools().into_iter().for_each(Pool::abandon);
+        self.endpoint.abandon();
+    }
+
+    /// Closes the endpoint, with all registrations but those of regions and pulls. They end before the endpoint that they may be bound to;
+    /// the memory that the provider knows stays for longer.
+    fn close_endpoint(&mut self) {
+        self.pools().into_iter().for_each(Pool::unregister);
         self.endpoint.close();
+    }
+
+    fn pools(&mut self) -> [&mut Pool; 6] {
+        let Ofi { receives, small, large, outgoing, incoming, read_contexts, .. } = self;
+        [receives, small, large, outgoing, incoming, read_contexts]
     }
 
     /// Whether somebody has spoken who has not said goodbye: a stranger, or a peer that was lost or is late.

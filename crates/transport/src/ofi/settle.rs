@@ -80,11 +80,47 @@ impl Ofi {
                 self.dead.push_back(dead);
                 continue;
             }
+            if self.may_be_written(dead.place) {
+                self.end_all_ways(dead.place);
+            }
             self.bury(dead.place);
             sink.lost(self.peers[dead.place as usize].contact.peer);
             moved = true;
         }
         moved
+    }
+
+    /// Whether a read of a peer's memory that has not ended may still write to memory of the program. What was registered for it is safe:
+    /// the registration ends with the pull.
+    fn may_be_written(&mut self, place: u32) -> bool {
+        let numbers = self.pulls.of_peer(place);
+        let (pulls, reads) = (&mut self.pulls, &self.reads);
+        let goes_on = |slot: &u32| !reads[*slot as usize].complete && reads[*slot as usize].bounce.is_none();
+        numbers
+            .into_iter()
+            .any(|number| pulls.at(number).is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on)))
+    }
+
+    /// Closes the endpoint because of a lost peer, and loses all others: nothing less ends a read.
+    #[cold]
+    fn end_all_ways(&mut self, because: u32) {
+        let rank = self.peers[because as usize].contact.peer.0;
+        for place in 0..self.peers.len() {
+            let other = self.peers[place].contact.peer.0;
+            let why = format!("reads of the memory of rank {rank}, which is lost, did not end");
+            if !self.peers[place].parted {
+                self.lose(place, &format!("the way to rank {other} over the fabric was closed: {why}"));
+            }
+            self.bury_transfers(place as u32);
+            let peer = &mut self.peers[place];
+            (peer.reading, peer.under_way) = (0, 0);
+            peer.pending.clear();
+            peer.controls.clear();
+        }
+        self.writing.clear();
+        self.awaited.clear();
+        self.sending = 0;
+        self.close_endpoint();
     }
 
     /// Ends everything that was promised to a peer or expected from it.

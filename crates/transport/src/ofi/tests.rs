@@ -304,6 +304,39 @@ fn a_read_that_fails_is_no_message() {
 }
 
 #[test]
+fn nothing_is_written_after_a_loss_is_reported() {
+    over_each_provider(|provider, choice| {
+        // The shm provider reads without its owner's help.
+        if provider != "tcp" {
+            return;
+        }
+        let mut wires = acquainted(choice, 3);
+        let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
+        let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+        let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
+        // SAFETY: bytes and room live until the end of the test.
+        unsafe {
+            let key = wires[0].0.publish(0, 1, source);
+            wires[1].0.pull(0, key, 7, target);
+        }
+        until(&mut wires, |wires| wires[1].0.peers[0].reading > 0);
+        // Others say that the owner has ended, while it only computes.
+        wires[1].0.mark_lost(0);
+        until(&mut wires[1..2], |wires| wires[0].1.lost.first() == Some(&PeerIndex(0)));
+        let before = room.clone();
+        turns(&mut wires, 200);
+        assert!(room == before, "a read that nobody waits for has written");
+        // What has ended that read has ended the way to all others.
+        assert_eq!(wires[1].1.lost, [PeerIndex(0), PeerIndex(2)]);
+        let sentence = wires[1].0.losses().of(PeerIndex(2)).unwrap();
+        assert!(sentence.starts_with("the way to rank 2 over the fabric was closed: "), "{sentence}");
+        send(&mut wires[1].0, 1, 1);
+        turns(&mut wires, 20);
+        assert!(!wires[1].0.busy() && wires[1].1.pulled.is_empty());
+    });
+}
+
+#[test]
 fn whoever_computes_is_waited_for_while_its_memory_is_read() {
     over_each_provider(|provider, choice| {
         // The shm provider reads without its owner's help.
@@ -476,10 +509,7 @@ fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
 
 /// Ends a wire as the system does when a process dies: its sockets are closed.
 fn die((mut wire, _): Station) {
-    for pool in [&mut wire.receives, &mut wire.small, &mut wire.large, &mut wire.outgoing, &mut wire.incoming] {
-        pool.unregister();
-    }
-    wire.endpoint.close();
+    wire.close_endpoint();
 }
 
 #[test]
