@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-UNITS = {"latency": "us", "bandwidth": "MB/s", "rate": "1/s", "broadcast": "us", "unicasts": "us", "whole": "MB/s", "start": "s"}
+UNITS = {"latency": "us", "bandwidth": "MB/s", "rate": "1/s", "broadcast": "us", "unicasts": "us", "barrier": "us", "allreduce": "us", "whole": "MB/s", "start": "s"}
 MORE_IS_BETTER = {"bandwidth", "rate", "whole"}
 # A row misses when its median passes the bar by more than this part.
 MARGIN = 0.03

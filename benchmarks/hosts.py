@@ -48,6 +48,7 @@ exec taskset -c $((${1#host} % CORES)) "$BY" "$@"
 """
 
 PAIR = ["latency:1", "latency:1024", "latency:8192", "latency:65536", "latency:1048576", "bandwidth:1048576", "rate:1024"]
+TO_ALL = [*(f"{what}:{size}" for size in (65536, 8192, 1024) for what in ("broadcast", "unicasts")), "barrier:0", "allreduce:8", "allreduce:32768"]
 
 
 @dataclass
@@ -72,7 +73,7 @@ NETWORKS = [
     Network("two-gigabits", "--rate 1gbit --rails 2", ["bandwidth:1048576"], "towpath|bare"),
     Network("dying", "--rate 1gbit --rails 2 --kill-rail 1 --after 2", ["whole:4"], "towpath", anew=True, rounds=3),
     Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath-clic"),
-    Network("eight", "--hosts 8 --mtu 9000", [f"{what}:{size}" for size in (65536, 8192, 1024) for what in ("broadcast", "unicasts")], "towpath", ranks=8, hosts=8),
+    Network("eight", "--hosts 8 --mtu 9000", TO_ALL, "towpath", ranks=8, hosts=8),
     Network("start", "--hosts 8", ["start"], "towpath|^(mpich|intel)$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
 

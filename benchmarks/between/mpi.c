@@ -4,7 +4,7 @@
  *     mpi SECONDS FIGURE...
  *
  * FIGURE: those of measure.h; "broadcast:BYTES" and "unicasts:BYTES" (microseconds until rank 0 knows that all have the bytes, by
- * MPI_Bcast or by a message to each); "whole:SECONDS" (MB/s of a stream of messages of 1 MiB that takes so long, each of whose words is
+ * MPI_Bcast or by a message to each); "barrier:0" and "allreduce:BYTES" (microseconds); "whole:SECONDS" (MB/s of a stream of messages of 1 MiB that takes so long, each of whose words is
  * checked: one that is wrong or out of its place ends the program).
  */
 #include <mpi.h>
@@ -60,30 +60,49 @@ static void gather_words(void)
         MPI_Send(NULL, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
 }
 
-static void to_all(int unicasts, int bytes)
+static void to_all(char kind, int bytes)
 {
-    if (!unicasts) {
+    MPI_Request requests[WINDOW];
+    switch (kind) {
+    case 'a':
+        MPI_Allreduce(buffer, buffer + LARGEST / 2, bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+    case 'b':
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    case 'c':
         MPI_Bcast(buffer, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-    } else if (rank == 0) {
-        MPI_Request requests[WINDOW];
-        for (int i = 1; i < size; i++)
+        break;
+    default:
+        for (int i = 1; i < size && rank == 0; i++)
             MPI_Isend(buffer, bytes, MPI_BYTE, i, 4, MPI_COMM_WORLD, &requests[i - 1]);
-        MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
-    } else {
-        MPI_Recv(buffer, bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 0)
+            MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
+        else
+            MPI_Recv(buffer, bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     gather_words();
 }
 
+/* What `to_all` does for a figure of several ranks; 0 for other figures. */
+static char kind_of(const char *figure)
+{
+    static const char *const names[] = {"allreduce:", "barrier:", "broadcast:", "unicasts:"};
+    for (int i = 0; i < 4; i++)
+        if (!strncmp(figure, names[i], strlen(names[i])))
+            return "abcu"[i];
+    return 0;
+}
+
 static void measure_to_all(const char *figure, double batch_seconds)
 {
-    int unicasts = figure[0] == 'u', bytes = atoi(strchr(figure, ':') + 1), rounds = 5;
+    int bytes = atoi(strchr(figure, ':') + 1), rounds = 5;
     double best = 1e9;
     for (int i = 0; i <= BATCHES; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         double started = seconds();
         for (int j = 0; j < rounds; j++)
-            to_all(unicasts, bytes);
+            to_all(kind_of(figure), bytes);
         double one = (seconds() - started) / rounds;
         if (i == 0) {
             rounds = 1 + (int)(batch_seconds / one);
@@ -142,7 +161,7 @@ int main(int argc, char **argv)
     memset(buffer, 1, LARGEST);
     for (int i = 2; i < argc; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        if (!strncmp(argv[i], "broadcast", 9) || !strncmp(argv[i], "unicasts", 8))
+        if (kind_of(argv[i]))
             measure_to_all(argv[i], batch_seconds);
         else if (!strncmp(argv[i], "whole", 5))
             measure_whole(atof(strchr(argv[i], ':') + 1));
