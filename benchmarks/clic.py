@@ -185,7 +185,7 @@ def draw():
         axis.spines[["top", "right"]].set_visible(False)
     label_ends(linear, ends)
     empty = [points[0][1] for points in read().values()]
-    times.annotate(f"empty message: {min(empty):.2f} to {max(empty):.2f} us", (0.03, 0.02), xycoords="axes fraction", fontsize=9)
+    times.annotate(f"empty message: {min(empty):.2f} to {max(empty):.2f} us", (0.03, 0.92), xycoords="axes fraction", fontsize=9)
     figure.text(0.01, 0.01, "CLIC between two hosts that are network namespaces of one machine, joined by a veth pair of that MTU: frames are "
                 "copies in memory, no card is involved. Diamonds: half of the largest bandwidth.", fontsize=8, color="#444444", va="bottom")
     figure.tight_layout(rect=(0, 0.04, 1, 1))

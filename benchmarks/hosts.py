@@ -289,8 +289,8 @@ def write_docs(path):
         dates = sorted(row["date"] for row in csv.DictReader(file))
     text = f"""# Speed between hosts
 
-Written by `python3 benchmarks/hosts.py --docs`, measured from {dates[0]} to {dates[-1]}. Hosts are network namespaces on one machine, and their links veth pairs, where a packet is a
-copy in memory: read ratios, not times. All are measured in turn in one run; each ratio is the median of those of the rounds. "bare" is one TCP
+Written by `python3 benchmarks/hosts.py --docs`, measured from {dates[0]} to {dates[-1]}. Hosts are network namespaces on one
+machine, and their links veth pairs, where a packet is a copy in memory: read ratios, not times. All are measured in turn in one run; each ratio is the median of those of the rounds. "bare" is one TCP
 connection without a library (cubic, both ends spin); the peers use TCP, with the system's congestion control and with cubic.
 
 ![How long Towpath and its peers take, against a bare connection](between-hosts.png)
