@@ -303,6 +303,20 @@ fn a_read_that_fails_is_no_message() {
     });
 }
 
+/// The first publishes bytes, and the second begins to pull them into the room.
+///
+/// # Safety
+/// Both must live until the wires are done with them.
+unsafe fn begin_pull(wires: &mut [Station], bytes: &[u8], room: &mut [u8]) {
+    let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
+    let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
+    // SAFETY: promised by the caller.
+    unsafe {
+        let key = wires[0].0.publish(0, 1, source);
+        wires[1].0.pull(0, key, 7, target);
+    }
+}
+
 #[test]
 fn nothing_is_written_after_a_loss_is_reported() {
     over_each_provider(|provider, choice| {
@@ -312,13 +326,8 @@ fn nothing_is_written_after_a_loss_is_reported() {
         }
         let mut wires = acquainted(choice, 3);
         let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
-        let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
-        let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
         // SAFETY: bytes and room live until the end of the test.
-        unsafe {
-            let key = wires[0].0.publish(0, 1, source);
-            wires[1].0.pull(0, key, 7, target);
-        }
+        unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0);
         // Others say that the owner has ended, while it only computes.
         wires[1].0.mark_lost(0);
@@ -346,13 +355,8 @@ fn whoever_computes_is_waited_for_while_its_memory_is_read() {
         let mut wires = acquainted(choice, 2);
         wires[1].0.patience = Duration::from_millis(20);
         let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
-        let source = Source::Bytes { pointer: bytes.as_ptr(), length: bytes.len() };
-        let target = Target::Bytes { pointer: room.as_mut_ptr(), length: room.len() };
         // SAFETY: bytes and room live until the end of the test.
-        unsafe {
-            let key = wires[0].0.publish(0, 1, source);
-            wires[1].0.pull(0, key, 7, target);
-        }
+        unsafe { begin_pull(&mut wires, &bytes, &mut room) };
         until(&mut wires, |wires| wires[1].0.peers[0].reading > 0 || !wires[1].1.pulled.is_empty());
         until(&mut wires[1..], |wires| wires[0].0.peers[0].reading == 0 || wires[0].0.peers[0].probes == 1);
         // It is asked once, and has all the time that it takes.

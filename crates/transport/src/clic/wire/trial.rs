@@ -258,6 +258,50 @@ mod tests {
     }
 
     #[test]
+    fn whoever_has_all_answers_stays_while_another_still_asks() {
+        const LONG: Duration = Duration::from_secs(1);
+        let interface = interfaces(Some("lo")).remove(0);
+        let mut ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+        let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
+        let opposites = [0, 1].map(|own: usize| {
+            let (endpoint, address) = &ends[1 - own];
+            let rails = vec![(0, [None, Some(ports[own].way(address, false))])];
+            [Opposite { rank: 1 - own as u32, endpoint: *endpoint, rails }]
+        });
+        let identities = [0, 1].map(|own: usize| {
+            let (rank, endpoint) = (PeerIndex(own as u32), ends[own].0);
+            Identity { own: rank, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false }
+        });
+        let mut trial = Trial {
+            identity: &identities[1],
+            opposites: &opposites[1],
+            works: vec![vec![0]],
+            met: vec![None],
+            is_done: vec![false],
+            others_are_done: vec![false],
+            needed: UDP,
+            grace: LONG,
+            zeros: vec![],
+        };
+        let [port, other] = &mut ports;
+        std::thread::scope(|scope| {
+            let begin = Instant::now();
+            scope.spawn(|| try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG));
+            // As if all answers so far had been lost: it asks for five times as long as the other stays in silence.
+            let mut answered = None;
+            while begin.elapsed() < LONG / 4 {
+                trial.probe(std::slice::from_mut(other));
+                std::thread::sleep(AGAIN);
+                trial.listen(std::slice::from_mut(other), Instant::now());
+                if std::mem::take(&mut trial.works[0][0]) != 0 {
+                    answered = Some(begin.elapsed());
+                }
+            }
+            assert!(answered.is_some_and(|at| at > 3 * LONG / GRACE), "it left after {answered:?}");
+        });
+    }
+
+    #[test]
     fn a_way_that_is_needed_is_waited_for_though_another_has_answered() {
         let interface = interfaces(Some("lo")).remove(0);
         let port = Port::open(&interface, None, RawSide::Closed).unwrap();
