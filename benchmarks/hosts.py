@@ -283,8 +283,8 @@ def table(path):
 
 def write_docs(path):
     """The table and a picture of recorded figures, in docs/."""
-    docs, environment = environments.ROOT / "docs", environments.venv("plot")
-    environments.command([environment / "bin/python", SOURCES / "plot.py", path, docs / "between-hosts.png"], "plot-hosts.log")
+    docs = environments.ROOT / "docs"
+    run.plot(path, docs / "between-hosts.png", SOURCES / "plot.py")
     with open(path, newline="") as file:
         dates = sorted(row["date"] for row in csv.DictReader(file))
     text = f"""# Speed between hosts

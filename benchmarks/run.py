@@ -235,10 +235,10 @@ def tables(path):
     return "\n".join(text + layouts.sections(figures)) + "\n"
 
 
-def plot(path, picture):
-    """Latency and bandwidth over size, drawn in an environment that has matplotlib."""
+def plot(path, picture, program=HERE / "plot.py"):
+    """What a program draws of figures, in an environment that has matplotlib: latency and bandwidth over size."""
     environment = environments.venv("plot")
-    environments.command([environment / "bin" / "python", HERE / "plot.py", path, picture], "plot.log")
+    environments.command([environment / "bin" / "python", program, path, picture], "plot.log")
 
 
 def short_table(path):
