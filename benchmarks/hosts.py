@@ -91,7 +91,10 @@ class Subject:
 def subjects(transports, prefix):
     """Everybody."""
     own = run.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
-    found = [Subject("bare")] + [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name}) for name in transports]
+    # No fabric here: libfabric carries messages where a provider is named.
+    provider = {"TOWPATH_OFI_PROVIDER": os.environ.get("TOWPATH_OFI_PROVIDER", "tcp")}
+    found = [Subject("bare")]
+    found += [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name, **(provider if name == "ofi" else {})}) for name in transports]
     settings = {"mpich": {"UCX_TLS": "tcp,self"}, "openmpi": {}, "intel": {"I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "FI_PROVIDER": "tcp"}}
     for library in run.libraries(["mpich", "openmpi", "intel"]):
         extra = {**library.settings, **settings[library.name]}
