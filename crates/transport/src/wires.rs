@@ -281,7 +281,7 @@ impl Wires {
         if !apart.asked.is_empty() {
             self.answer_asked();
         }
-        if !last_look && self.pass > 0 {
+        if !last_look && self.pass > 0 && !self.tcp.as_ref().is_some_and(|tcp| tcp.is_overdue()) {
             self.pass -= 1;
             return by_strict | by_clic;
         }

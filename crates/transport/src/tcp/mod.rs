@@ -40,6 +40,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::error::Error;
 use crate::regions::{Published, Regions};
+use crate::routine::ticks;
 use crate::{Header, Losses, NoResource, RegionKey, Sink};
 use frame::Frame;
 use input::{Buffers, Desk, Input, Read};
@@ -55,6 +56,8 @@ pub const COPIED_LIMIT: usize = 64 * 1024;
 const FEW: usize = 2;
 /// Looks at few connections between two looks at everything else (who wants to connect, what is being opened).
 const LOOKS: u32 = 32;
+/// Everything is looked at after so many ticks of the processor too, about a millisecond: for whoever computes most of the time.
+const LONG: u64 = 1 << 21;
 /// Reads of one connection in one progress.
 const READS: usize = 8;
 /// Reads without a sleep in between after which a connection among few is not watched any more: every packet costs its
@@ -101,6 +104,8 @@ struct Connection {
     watched: bool,
     /// Reads that found something since it was watched for a sleep.
     reads: u32,
+    /// It is watched for room to write too.
+    awaits_room: bool,
     /// This side has said that it leaves.
     farewell: bool,
 }
@@ -131,6 +136,10 @@ struct Peer {
     /// Attempts at connecting so far, and what the last one at each place came to.
     attempts: usize,
     refusals: Vec<String>,
+    /// Since when attempts at some place have come to silence: nobody refused them, nobody said a word.
+    silent: Option<Instant>,
+    /// One of the last round did.
+    was_silent: bool,
     /// It has said that it leaves.
     has_left: bool,
 }
@@ -145,7 +154,8 @@ enum Request {
 pub struct Tcp {
     own: u32,
     key: Key,
-    listener: OwnedFd,
+    /// Where others connect; none any more where the system had no room for them.
+    listener: Option<OwnedFd>,
     poll: Poll,
     peers: Vec<Peer>,
     /// Peers with a connection.
@@ -166,6 +176,8 @@ pub struct Tcp {
     /// Peers found dead, to be reported.
     dead: VecDeque<u32>,
     looks: u32,
+    /// Time of the last look at everything, in ticks of the processor.
+    looked: u64,
     losses: Losses,
     /// This process leaves MPI.
     leaving: bool,
@@ -188,12 +200,14 @@ impl Tcp {
             listed: false,
             attempts: 0,
             refusals: Vec::new(),
+            silent: None,
+            was_silent: false,
             has_left: false,
         };
         Ok(Tcp {
             own: own.0,
             key,
-            listener: listener.socket,
+            listener: Some(listener.socket),
             poll,
             peers: contacts.into_iter().map(peer).collect(),
             open: Vec::new(),
@@ -209,6 +223,7 @@ impl Tcp {
             finished: Vec::new(),
             dead: VecDeque::new(),
             looks: 0,
+            looked: ticks(),
             losses: Losses::default(),
             leaving: false,
         })
@@ -386,7 +401,8 @@ impl Tcp {
             }
         }
         self.looks = self.looks.wrapping_add(1);
-        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) {
+        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) || self.is_overdue() {
+            self.looked = ticks();
             moved |= self.look(few, sink);
         }
         if !self.requests.is_empty() {
@@ -396,6 +412,12 @@ impl Tcp {
             moved |= self.write(self.writing[index] as usize);
         }
         moved | self.report(sink)
+    }
+
+    /// Whether nobody has looked at everything for long.
+    #[inline]
+    pub(crate) fn is_overdue(&self) -> bool {
+        ticks().wrapping_sub(self.looked) > LONG
     }
 
     /// Reports what ended outside of a read.

@@ -6,9 +6,9 @@
 //! rather takes the other one: its own attempt may have come to a place where nobody ever answers. Whoever was refused
 //! waits for the connection of the other side, and tries again if none comes.
 //!
-//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than [`STRANGERS`] beyond
-//! those that have said a hello with the key. A hello counts once, so one that was recorded takes one place however often
-//! it is said. Where there are too many, those go first whose address has the most.
+//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than [`STRANGERS`] beyond as
+//! many as the job has processes and those that have said a hello with the key. A hello counts once, so one that was
+//! recorded takes one place however often it is said. Where there are too many, those go first whose address has the most.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -97,6 +97,12 @@ impl Attempt {
         matches!(self.stage, Stage::Verdict(_))
     }
 
+    /// Whether it failed without a word from the other side: nobody answered, or somebody closed at once.
+    pub(super) fn came_to_silence(&self, error: &io::Error) -> bool {
+        use io::ErrorKind::{ConnectionReset, TimedOut, UnexpectedEof};
+        !self.has_proved() && matches!(error.kind(), TimedOut | UnexpectedEof | ConnectionReset)
+    }
+
     /// Goes as far as it can.
     pub(super) fn progress(&mut self, key: &Key, poll: &Poll, whose: Whose) -> Progressed {
         let mut moved = false;
@@ -131,7 +137,8 @@ impl Attempt {
                 self.stage = Stage::Verdict(Message::NEW);
             }
             Stage::Verdict(message) => {
-                let Some(said) = message.read(&self.socket)? else { return Ok(Progressed::Nothing) };
+                let ended = |_| io::Error::other("it takes this process for lost, or has ended");
+                let Some(said) = message.read(&self.socket).map_err(ended)? else { return Ok(Progressed::Nothing) };
                 return match hello::read_verdict(said) {
                     Some(true) => Ok(Progressed::Open),
                     Some(false) => Ok(Progressed::Refused),
@@ -211,7 +218,7 @@ impl Strangers {
     /// Sends one away where there are too many, best one who has said nothing.
     fn limit(&mut self, processes: usize) {
         let is_silent = |stranger: &&Stranger| matches!(stranger.claim, Claim::Nothing(_));
-        if self.all.values().filter(is_silent).count() > STRANGERS {
+        if self.all.values().filter(is_silent).count() > STRANGERS + processes {
             self.send_silent_away();
         } else if self.all.len() > STRANGERS + 2 * processes {
             self.all.pop_first();

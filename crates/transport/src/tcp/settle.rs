@@ -14,6 +14,9 @@ use crate::Sink;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Times that each place of a peer is tried.
 const ROUNDS: usize = 5;
+/// How long a peer is tried that is silent. The system of a process that computes keeps only so many of those who connect waiting,
+/// and answers no others; and a process that many connect to sends those away who have said nothing for the longest time.
+const SILENCE: Duration = Duration::from_secs(60);
 
 impl Tcp {
     /// Begins to connect to a peer, at the place whose turn it is.
@@ -21,7 +24,8 @@ impl Tcp {
         let peer = &mut self.peers[place];
         let to = peer.contact.peer.0;
         let places = &peer.contact.places;
-        if peer.attempts >= ROUNDS * places.len() {
+        let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
+        if peer.attempts >= ROUNDS * places.len() && !waits_longer {
             let tried = peer.refusals.join(", ");
             let reason = format!("rank {to} cannot be reached: {tried}");
             return self
@@ -31,6 +35,9 @@ impl Tcp {
         peer.attempts += 1;
         if peer.attempts % places.len() == 1 || places.len() == 1 {
             peer.refusals.clear();
+            if !std::mem::take(&mut peer.was_silent) {
+                peer.silent = None;
+            }
         }
         match Attempt::begin(address, self.own, to, &self.poll, Whose::Peer(place as u32)) {
             Ok(attempt) => {
@@ -69,7 +76,8 @@ impl Tcp {
         for whose in events.drain(..) {
             match whose {
                 Whose::Listener => {
-                    let new = self.strangers.admit(&self.listener, &self.poll, self.peers.len());
+                    let Some(listener) = &self.listener else { continue };
+                    let new = self.strangers.admit(listener, &self.poll, self.peers.len());
                     // What a stranger has to say is often here already.
                     new.into_iter().for_each(|number| self.hear(number));
                     self.lose_refused();
@@ -94,8 +102,8 @@ impl Tcp {
     fn lose_refused(&mut self) {
         let Some(error) = self.strangers.refusal() else { return };
         let reason = socket::refusal(error, self.peers.len());
-        // It would wake whoever sleeps for ever.
-        self.poll.forget(&self.listener);
+        // Who waits there hears that nobody will come.
+        self.listener = None;
         for place in 0..self.peers.len() {
             if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
                 let rank = self.peers[place].contact.peer.0;
@@ -121,13 +129,19 @@ impl Tcp {
                 Progressed::Refused => {
                     let peer = &mut self.peers[place];
                     // It is there and knows the key: no attempt has failed.
-                    peer.attempts = 0;
+                    (peer.attempts, peer.silent) = (0, None);
                     peer.link = Link::Later(Instant::now() + PAUSE);
                     true
                 }
                 Progressed::Failed(error) => {
                     let refusal = format!("{} ({error})", attempt.address);
-                    self.peers[place].refusals.push(refusal);
+                    let is_silence = attempt.came_to_silence(&error);
+                    let peer = &mut self.peers[place];
+                    peer.refusals.push(refusal);
+                    if is_silence {
+                        peer.was_silent = true;
+                        peer.silent.get_or_insert_with(Instant::now);
+                    }
                     self.try_again(place);
                     true
                 }
@@ -149,10 +163,12 @@ impl Tcp {
         let Some(Proved { socket, from }) = self.strangers.hear(number, self.own, &self.key) else { return };
         let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
         let takes = match &self.peers[place].link {
+            // No verdict is one too: an attempt that has failed.
+            Link::Lost => return,
             Link::None | Link::Later(_) => true,
             // Both sides open a connection: that of the smaller number is kept, if the other side may have taken it.
             Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
-            Link::Open(_) | Link::Left | Link::Lost => false,
+            Link::Open(_) | Link::Left => false,
         };
         if opening::answer(&socket, takes) && takes && self.poll.watch_again(&socket, Whose::Peer(place as u32)) {
             self.join(place, socket);
@@ -164,8 +180,9 @@ impl Tcp {
         let peer = &mut self.peers[place];
         peer.output.written = 0;
         peer.refusals.clear();
-        let connection =
-            Connection { socket, input: Input::default(), watched: true, reads: 0, farewell: self.leaving };
+        peer.silent = None;
+        let (watched, awaits_room, farewell) = (true, false, self.leaving);
+        let connection = Connection { socket, input: Input::default(), watched, awaits_room, reads: 0, farewell };
         peer.link = Link::Open(Box::new(connection));
         self.opening.retain(|other| *other as usize != place);
         self.open.push(place as u32);
@@ -185,11 +202,12 @@ impl Tcp {
             let peer = &mut self.peers[*place as usize];
             let Link::Open(connection) = &mut peer.link else { continue };
             let (whose, writing) = (Whose::Peer(*place), !peer.output.is_empty());
-            if connection.watched {
-                self.poll.change(&connection.socket, whose, writing);
-            } else {
+            if !connection.watched {
                 connection.watched = self.poll.watch(&connection.socket, whose, writing).is_ok();
+            } else if connection.awaits_room != writing {
+                self.poll.change(&connection.socket, whose, writing);
             }
+            connection.awaits_room = writing;
             connection.reads = 0;
         }
     }
@@ -218,10 +236,13 @@ impl Tcp {
         let peer = &self.peers[place];
         let Link::Open(connection) = &peer.link else { return };
         if peer.output.written == 0 && connection.input.read == 0 && !self.leaving {
-            // Nothing is lost: another connection will do.
+            // Nothing is lost: another connection will do. If the other side thinks otherwise, that is heard from it.
             self.close(place);
             self.peers[place].listed = false;
             self.list(place);
+            if matches!(self.peers[place].link, Link::None) {
+                self.connect(place);
+            }
             return;
         }
         let reason = format!("the connection to rank {} is broken: {reason}", peer.contact.peer.0);
@@ -238,8 +259,12 @@ impl Tcp {
         (peer.link, peer.output, peer.listed) = (Link::Left, Output::default(), false);
     }
 
-    /// Forgets the connection of a peer.
+    /// Forgets the connection of a peer. It ends even if a process that the program has forked holds its socket too.
     fn close(&mut self, place: usize) {
+        if let Link::Open(connection) = &self.peers[place].link {
+            self.poll.forget(&connection.socket);
+            socket::shut(&connection.socket);
+        }
         self.peers[place].link = Link::None;
         self.open.retain(|other| *other as usize != place);
         self.opening.retain(|other| *other as usize != place);

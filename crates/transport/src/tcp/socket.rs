@@ -158,6 +158,12 @@ pub(super) fn begin(address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
+/// Ends a connection, whoever else holds the socket. What was written still goes out.
+pub(super) fn shut(socket: &OwnedFd) {
+    // It may have ended already.
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
+}
+
 /// Whether a connection that was begun is there: `None` while that is open.
 pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     match sockopt::socket_error(socket) {

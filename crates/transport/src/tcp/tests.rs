@@ -113,6 +113,24 @@ fn message(number: u64) -> [u8; 24] {
 }
 
 #[test]
+fn whoever_looks_seldom_sees_a_first_message_soon() {
+    let mut wires = wires(2);
+    send(&mut wires[1].0, 0, 5);
+    let (first, second) = wires.split_at_mut(1);
+    let mut looks = 0;
+    while first[0].1.arrived.is_empty() {
+        looks += 1;
+        assert!(looks < 10, "nobody who computes most of the time would see it");
+        // Longer than anybody spins between two looks; the sender waits all the while.
+        let end = Instant::now() + Duration::from_millis(20);
+        while Instant::now() < end {
+            turn(second);
+        }
+        turn(first);
+    }
+}
+
+#[test]
 fn of_two_connections_one_is_kept() {
     for begun_by_the_first in [0, 1, 2, 3, 5, 9] {
         let mut wires = wires(2);
@@ -347,6 +365,55 @@ fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures()
     until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
     assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
     assert_eq!(peer.join().unwrap().unwrap().0, message(77));
+}
+
+#[test]
+fn whoever_closes_before_a_word_is_tried_for_long() {
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
+    let wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
+    let mut wire = vec![(wire, Inbox::default())];
+    send(&mut wire[0].0, 0, 77);
+    let peer = std::thread::spawn(move || (0..8).for_each(|_| drop(peer.accept().unwrap())));
+    until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
+    assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
+    // Where nobody listens any more, that ends.
+    until(&mut wire, |wire| !wire[0].1.lost.is_empty());
+}
+
+#[test]
+fn who_has_lost_a_peer_is_lost_by_it_too() {
+    let mut wires = wires(2);
+    wires[0].0.mark_lost(0);
+    send(&mut wires[1].0, 0, 1);
+    until(&mut wires, |wires| !wires[1].1.lost.is_empty());
+    let sentence = wires[1].0.losses().of(PeerIndex(0)).unwrap();
+    assert!(sentence.contains("it takes this process for lost"), "{sentence}");
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_first_message_is_opened_again_though_nothing_waits() {
+    let mut wires = wires(2);
+    send(&mut wires[0].0, 0, 1);
+    until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
+    // The first process has written into it, and the second one has read nothing.
+    if let Link::Open(connection) = &mut wires[1].0.peers[0].link {
+        connection.input.read = 0;
+    }
+    wires[1].0.broke(0, "a test");
+    until(&mut wires, |wires| wires.iter().all(|(_, inbox)| inbox.lost.len() == 1));
+}
+
+#[test]
+fn a_copy_of_a_socket_in_a_forked_process_keeps_no_connection_open() {
+    let mut wires = wires(2);
+    send(&mut wires[0].0, 0, 1);
+    until(&mut wires, |wires| wires[1].1.arrived.len() == 1);
+    let Link::Open(connection) = &wires[1].0.peers[0].link else { panic!("the connection has gone") };
+    let _copy = connection.socket.try_clone().unwrap();
+    wires[0].0.leave();
+    until(&mut wires, |wires| wires[1].0.has_left(0));
+    until(&mut wires, |wires| !wires[0].0.busy());
 }
 
 #[test]
