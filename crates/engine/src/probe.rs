@@ -53,6 +53,11 @@ impl<W: Wire> Engine<W> {
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
 
+    /// Whether a message that has not come yet never will: probes ask for it from this peer, and the peer is lost.
+    pub fn probes_in_vain(&self, from: Option<PeerIndex>) -> bool {
+        from.is_some_and(|peer| self.state.peers.is_lost(peer))
+    }
+
     /// A communicator is freed and no receive will ask for this context again: drops waiting eager messages of it that
     /// nobody waits for. Messages whose sender waits for a match stay.
     pub fn close_context(&mut self, context: ContextId) {

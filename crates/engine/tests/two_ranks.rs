@@ -278,10 +278,13 @@ fn a_lost_peer_ends_what_needs_it() {
     let late = world.send(0, 2, 1, bytes(&data), Mode::Standard);
     assert!(world.engines[0].take(late).unwrap().lost);
     let mut eight = [0; 8];
+    assert!(world.engines[0].iprobe(Some(peer(2)), CONTEXT, Some(4)).is_some(), "what arrived before can be probed");
     let arrived = world.receive(0, Some(2), Some(4), room(&mut eight));
     assert!(!world.engines[0].take(arrived).unwrap().lost, "what arrived before can be received");
     let never = world.receive(0, Some(2), Some(4), room(&mut eight));
     assert!(world.engines[0].take(never).unwrap().lost);
+    let in_vain = [Some(peer(2)), Some(peer(1)), None].map(|from| world.engines[0].probes_in_vain(from));
+    assert_eq!(in_vain, [true, false, false]);
     let from_one = world.send(1, 0, 1, bytes(&data), Mode::Standard);
     assert_eq!(world.wait(0, wildcard).peer, peer(1));
     world.wait(1, from_one);

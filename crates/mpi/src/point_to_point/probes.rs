@@ -3,20 +3,33 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use towpath_base::ids::PeerIndex;
 use towpath_engine::{Envelope, MessageId};
 
 use super::{check_buffer, completed, envelope};
 use crate::comm::Comm;
 use crate::constants::*;
 use crate::datatypes;
-use crate::error::{Result, fail};
+use crate::error::{Error, Result, fail};
 use crate::face::{Handle, Status};
+use crate::lane::State;
 use crate::messages::Matched;
 use crate::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, Work};
 use crate::world::{self, OBJECTS};
 
 fn status_of(found: &Envelope) -> Status {
     Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
+}
+
+/// What a probe has found by now: an error where it asks for a lost process, which will send nothing more.
+fn found<T>(state: &mut State, from: Option<PeerIndex>, message: Option<T>) -> Option<Result<T>> {
+    match (message, from) {
+        (Some(message), _) => Some(Ok(message)),
+        (None, Some(peer)) if state.engine.probes_in_vain(from) => {
+            Some(Err(Error::new(ERR_PROC_ABORTED, world::reason_of_loss(peer))))
+        }
+        _ => None,
+    }
 }
 
 /// MPI_Iprobe.
@@ -27,8 +40,12 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
     }
     let lane = world::lane()?;
     for attempt in 0..2 {
-        if let Some(found) = lane.with(|state| state.engine.iprobe(peer, comm.context(), tag)) {
-            return Ok((true, status_of(&found)));
+        let found = lane.with(|state| {
+            let message = state.engine.iprobe(peer, comm.context(), tag);
+            found(state, peer, message)
+        });
+        if let Some(found) = found {
+            return Ok((true, status_of(&found?)));
         }
         if attempt == 0 {
             lane.poll_for_test();
@@ -43,8 +60,11 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     if nobody {
         return Ok(FROM_NOBODY);
     }
-    let found = world::lane()?.wait_for(|state| state.engine.iprobe(peer, comm.context(), tag));
-    Ok(status_of(&found))
+    let found = world::lane()?.wait_for(|state| {
+        let message = state.engine.iprobe(peer, comm.context(), tag);
+        found(state, peer, message)
+    });
+    Ok(status_of(&found?))
 }
 
 fn matched(comm: Arc<Comm>, message: MessageId) -> Result<Handle> {
@@ -62,8 +82,13 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
     }
     let lane = world::lane()?;
     for attempt in 0..2 {
-        if let Some((message, found)) = lane.with(|state| state.engine.improbe(peer, object.context(), tag)) {
-            return Ok((true, matched(object.clone(), message)?, status_of(&found)));
+        let found = lane.with(|state| {
+            let message = state.engine.improbe(peer, object.context(), tag);
+            found(state, peer, message)
+        });
+        if let Some(found) = found {
+            let (message, envelope) = found?;
+            return Ok((true, matched(object.clone(), message)?, status_of(&envelope)));
         }
         if attempt == 0 {
             lane.poll_for_test();
@@ -78,8 +103,12 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
-    let (message, found) = world::lane()?.wait_for(|state| state.engine.improbe(peer, object.context(), tag));
-    Ok((matched(object.clone(), message)?, status_of(&found)))
+    let found = world::lane()?.wait_for(|state| {
+        let message = state.engine.improbe(peer, object.context(), tag);
+        found(state, peer, message)
+    });
+    let (message, envelope) = found?;
+    Ok((matched(object.clone(), message)?, status_of(&envelope)))
 }
 
 fn take(message: &mut Handle) -> Result<Arc<Matched>> {
