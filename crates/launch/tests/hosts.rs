@@ -241,3 +241,33 @@ fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
     let run = common::run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "sh", "-c", &script]);
     assert!(run.code == 9 && run.errors.contains("Rank 0 says: it's over."), "{run:?}");
 }
+
+/// A folder with an `srun` that runs its command here.
+fn with_srun() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "#!/bin/sh\nwhile :; do case $1 in --nodelist=*) export HOST_NAME=${1#*=};; --*) ;; *) break;; esac; shift; done\nexec \"$@\"\n";
+    let file = folder.path().join("srun");
+    std::fs::write(&file, script).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// `mpiexec` inside an allocation of Slurm.
+fn allocated(folder: &tempfile::TempDir, nodes: &str, tasks: &str, arguments: &[&str]) -> Command {
+    let mut command = mpiexec(arguments);
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path).env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", nodes);
+    command.env("SLURM_TASKS_PER_NODE", tasks).env_remove("SLURM_STEP_NUM_TASKS").env_remove("SLURMD_NODENAME");
+    command
+}
+
+#[test]
+fn the_only_node_of_an_allocation_runs_the_job_also_when_mpiexec_is_elsewhere() {
+    let (folder, words) = (with_srun(), ["-n", "1", "sh", "-c", "echo at ${HOST_NAME-home}"]);
+    let away = finish(allocated(&folder, "far1", "1", &words), "");
+    assert_eq!(away.output, "at far1\n", "{away:?}");
+    let mut here = allocated(&folder, "far1", "1", &words);
+    here.env("SLURMD_NODENAME", "far1");
+    let here = finish(here, "");
+    assert_eq!(here.output, "at home\n", "{here:?}");
+}

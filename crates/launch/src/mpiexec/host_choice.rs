@@ -25,15 +25,17 @@ impl Hosts {
             return Ok(None);
         }
         let allocation = Allocation::of_environment();
+        // Slurm's name of this node need not be the host's own.
+        let node = allocation.as_ref().and(config::environment("SLURMD_NODENAME"));
         let way = Way::choose(request.launcher.as_deref(), allocation.is_some())?;
         let hosts = match (&request.hosts, allocation) {
             (Some(source), _) => source.read()?,
             (None, Some(allocation)) => allocation.hosts()?,
             (None, None) => return Ok(None),
         };
-        let here = hosts.iter().all(|host| host_list::is_this_host(&host.name));
+        let is_here = |name: &str| host_list::is_this_host(name) || node.as_deref() == Some(name);
+        let alone = hosts.iter().all(|host| is_here(&host.name));
         let chosen = request.launcher.is_some() && request.hosts.is_some();
-        let alone = here || (request.hosts.is_none() && hosts.len() == 1);
         Ok((chosen || !alone).then_some(Hosts { hosts, way }))
     }
 }
