@@ -42,6 +42,7 @@ use plan::{Part, Plan, Refusal, Surroundings};
 
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {
+    signals::notice_ends_of_children();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     match options::parse(arguments.iter().cloned()) {
         Ok(Command::Run(request)) => run(request, &arguments).unwrap_or_else(|refusal| {

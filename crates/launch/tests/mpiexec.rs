@@ -239,3 +239,20 @@ fn nothing_is_lost_to_a_reader_that_comes_late_unless_a_person_ends_the_wait() {
     std::process::Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status().unwrap();
     assert_eq!(common::wait(&mut interrupted), 0, "the job has ended well; only its output is cut off");
 }
+
+#[test]
+fn a_parent_that_ignores_the_ends_of_children_changes_nothing() {
+    for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
+        let mut command =
+            mpiexec(&[hosts, &["--timeout", "30", "-n", "2", "sh", "-c", "exit $((PMI_RANK * 3))"]].concat());
+        // SAFETY: signal changes one attribute of the child, between fork and exec.
+        unsafe {
+            std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+                libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+                Ok(())
+            });
+        }
+        let run = finish(command, "");
+        assert!(run.code == 3 && run.errors.contains("rank 1"), "{run:?}");
+    }
+}

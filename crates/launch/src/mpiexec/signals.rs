@@ -81,6 +81,13 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// Lets this process learn how its children end. Where its parent ignores SIGCHLD, which survives exec, the system would
+/// keep that to itself.
+pub(crate) fn notice_ends_of_children() {
+    // SAFETY: sets the action of one signal to the system's own; no handler of this process is replaced.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// The next signal read from a descriptor; `None` when there is none.
 pub(crate) fn next(descriptor: &OwnedFd) -> Option<i32> {
     let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
