@@ -64,7 +64,8 @@ impl Way {
 }
 
 /// Without a terminal nobody can be asked for a password; a host that has been silent for a minute is lost.
-const SSH: &str = "ssh -x -o BatchMode=yes -o ServerAliveInterval=20 {host}";
+/// A connection that other commands share may be used, but is never begun here: it would end with the job, and they with it.
+const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
 /// Beside the step that may run already, without PMI, and without ending the allocation when a rank fails.
 const SRUN: &str =
     "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
@@ -118,7 +119,7 @@ mod tests {
     fn each_way_has_its_command() {
         assert_eq!(
             command(None, false, "far"),
-            "ssh|-x|-o|BatchMode=yes|-o|ServerAliveInterval=20|far|'/a b/mpiexec'|--proxy"
+            "ssh|-x|-o|BatchMode=yes|-o|ControlMaster=no|-o|ServerAliveInterval=20|far|'/a b/mpiexec'|--proxy"
         );
         assert_eq!(command(None, false, "localhost"), "/a b/mpiexec|--proxy");
         assert!(command(None, true, "n1").starts_with("srun|") && command(None, true, "n1").contains("=n1|"));
