@@ -6,7 +6,7 @@ use super::abi::cap;
 use super::endpoint::{Posted, Region};
 use super::frame::Frame;
 use super::transfers::{Push, Read};
-use super::{BOUNCE_BYTES, Ofi};
+use super::{BOUNCE_BYTES, Link, Ofi};
 use crate::regions::Published;
 
 /// Reads of one pull under way.
@@ -164,6 +164,10 @@ impl Ofi {
                 return (moved, false);
             }
             let place = pull.from as usize;
+            // A read of a lost peer's memory may never end.
+            if self.peers[place].link == Link::Lost {
+                return (moved, false);
+            }
             let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied() else {
                 return (moved, false);
             };

@@ -346,6 +346,27 @@ fn nothing_is_written_after_a_loss_is_reported() {
 }
 
 #[test]
+fn no_more_of_a_lost_peer_is_read_than_is_under_way() {
+    over_each_provider(|provider, choice| {
+        // The shm provider reads without its owner's help.
+        if provider != "tcp" {
+            return;
+        }
+        let mut wires = acquainted(choice, 3);
+        let (bytes, mut room) = (vec![7u8; 100_000], vec![0u8; 100_000]);
+        wires[1].0.longest_read = 1000;
+        // SAFETY: bytes and room live until the end of the test.
+        unsafe { begin_pull(&mut wires, &bytes, &mut room) };
+        until(&mut wires, |wires| wires[1].0.peers[0].reading > 0);
+        wires[1].0.mark_lost(0);
+        until(&mut wires, |wires| !wires[1].1.lost.is_empty());
+        assert_eq!(wires[1].1.lost, [PeerIndex(0)], "the way to others was closed");
+        let read = room.iter().filter(|byte| **byte == 7).count();
+        assert!(read <= 20_000, "{read} bytes were read");
+    });
+}
+
+#[test]
 fn whoever_computes_is_waited_for_while_its_memory_is_read() {
     over_each_provider(|provider, choice| {
         // The shm provider reads without its owner's help.
