@@ -4,12 +4,12 @@
 //! It saves the way through the system's IP, so it needs CAP_NET_RAW, and a peer on the same segment.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::Frame;
 use super::datagram::{SEGMENTS, super_frame};
-use super::system::{Sent, bind_packet, packet_socket, row, set_number};
+use super::system::{Name, Sent, bind_packet, packet_socket, row, set_number};
 use crate::clic::frame::HEADER_BYTES;
 
 const ETHERNET: usize = 14;
@@ -18,6 +18,7 @@ const UDP: usize = 8;
 const HEADERS: usize = ETHERNET + IP + UDP;
 
 const NEEDS_CHECKSUM: u8 = 1;
+/// VIRTIO_NET_HDR_GSO_UDP_L4, which Linux knows since 6.2.
 const CUT_UDP: u8 = 5;
 const TIME_TO_LIVE: u8 = 64;
 /// Groups end where the segment does.
@@ -64,6 +65,13 @@ impl Template {
         Template(bytes)
     }
 
+    /// Where it leads, for a socket of UDP.
+    pub(super) fn name(&self) -> Name {
+        let [one, two, three, four] = [self.0[30], self.0[31], self.0[32], self.0[33]];
+        let port = u16::from_be_bytes([self.0[36], self.0[37]]);
+        Name::internet(SocketAddr::from(([one, two, three, four], port)))
+    }
+
     /// For so many bytes behind the headers.
     fn filled(&self, length: usize) -> [u8; HEADERS] {
         let mut bytes = self.0;
@@ -92,6 +100,8 @@ fn folded(bytes: &[u8], more: u32) -> u16 {
 pub(super) struct Crafter {
     socket: OwnedFd,
     rows: Vec<libc::iovec>,
+    /// What asks the kernel to cut; `None` since it has refused that.
+    pub(super) cut: Option<u8>,
 }
 
 // SAFETY: pointers are kept from one call to the next only as worn-out room.
@@ -102,19 +112,20 @@ impl Crafter {
         let socket = packet_socket(libc::SOCK_RAW)?;
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
         bind_packet(&socket, index, false)?;
-        Ok(Crafter { socket, rows: Vec::with_capacity(2 + 2 * SEGMENTS) })
+        Ok(Crafter { socket, rows: Vec::with_capacity(2 + 2 * SEGMENTS), cut: Some(CUT_UDP) })
     }
 
-    /// Sends one super-frame; says how many of the frames are in it, and what became of it.
+    /// Sends one super-frame; says how many of the frames are in it, and what became of it. A kernel that does not cut has taken none
+    /// then, and `cut` is `None`: frames go by UDP from then on.
     ///
     /// # Safety
     /// The bodies must be readable.
     pub(super) unsafe fn send_bulk(&mut self, template: &Template, frames: &[Frame]) -> (usize, Sent) {
-        let count = super_frame(frames);
+        let count = if self.cut.is_some() { super_frame(frames) } else { 1 };
         let Some(first) = frames.first() else { return (0, Sent::Taken) };
         let instructions = Instructions {
             flags: NEEDS_CHECKSUM,
-            sort: if count > 1 { CUT_UDP } else { 0 },
+            sort: self.cut.filter(|_| count > 1).unwrap_or(0),
             headers: HEADERS as u16,
             segment: if count > 1 { (HEADER_BYTES + first.length) as u16 } else { 0 },
             checksum_from: (ETHERNET + IP) as u16,
@@ -136,7 +147,12 @@ impl Crafter {
             message.msg_iovlen = self.rows.len() as _;
             libc::sendmsg(self.socket.as_raw_fd(), &raw const message, flags)
         };
-        (count, Sent::of(sent))
+        let sent = Sent::of(sent);
+        if count > 1 && sent.is_refusal_to_cut() {
+            self.cut = None;
+            return (0, Sent::Taken);
+        }
+        (count, sent)
     }
 }
 

@@ -135,7 +135,7 @@ impl Outgoing {
             Sent::Error(error) if clear(&self.bulk, error) => send(),
             sent => sent,
         };
-        if count > 1 && matches!(sent, Sent::Error(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP | libc::ENOPROTOOPT)) {
+        if count > 1 && sent.is_refusal_to_cut() {
             // Neither this kernel nor this interface cuts: frame by frame from now on.
             self.cuts = false;
             return (0, Sent::Taken);

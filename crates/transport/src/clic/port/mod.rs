@@ -329,7 +329,10 @@ impl Output {
             let (count, sent) = unsafe {
                 match (route, &mut self.raw) {
                     (Route::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
-                    (Route::Crafted(template), Some(raw)) => raw.crafter.send_bulk(template, rest),
+                    (Route::Crafted(template), Some(raw)) if raw.crafter.cut.is_some() => {
+                        raw.crafter.send_bulk(template, rest)
+                    }
+                    (Route::Crafted(template), _) => self.datagrams.send_bulk(&template.name(), rest),
                     (Route::Udp(to), _) => self.datagrams.send_bulk(to, rest),
                     _ => (0, Sent::Error(0)),
                 }
@@ -459,5 +462,49 @@ impl Input {
     fn counters(&mut self) -> Counters {
         self.counters.dropped += self.raw.as_ref().map_or(0, raw::Incoming::dropped);
         self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Counts frames.
+    struct Count(usize);
+
+    impl Arrivals for Count {
+        fn predict(&mut self, _: &mut Places) {}
+        fn take(&mut self, _: &[u8; HEADER_BYTES], _: *const u8, _: usize) {
+            self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn frames_go_by_udp_where_the_kernel_cuts_no_crafted_ones() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let [mut one, mut other] = [(); 2].map(|()| Port::open(&interface, None, RawSide::Small).unwrap());
+        let Some(raw) = &mut one.output.raw else {
+            println!("skipped: {:?}", one.without_raw());
+            return;
+        };
+        // What no kernel knows.
+        raw.crafter.cut = Some(77);
+        let way = one.way_by(&other.address(), Carrier::Raw, Carrier::Crafted);
+        let body = [7; 1000];
+        let frames = [Frame { header: [0; HEADER_BYTES], body: body.as_ptr(), length: body.len() }; 5];
+        // SAFETY: the body lives.
+        unsafe {
+            assert_eq!(one.send_bulk(&way, &frames), 5);
+            assert_eq!(one.send_train(&way, &frames[..3]), 3);
+        }
+        let (mut bulk, mut small, begin) = (Count(0), 0, Instant::now());
+        while (bulk.0, small) != (5, 3) {
+            other.receive_bulk(1, &mut bulk);
+            other.receive(1, &mut |_| small += 1);
+            assert!(begin.elapsed() < Duration::from_secs(10), "{} and {small} frames came", bulk.0);
+        }
+        assert_eq!(one.counters().unsent, 0);
     }
 }

@@ -160,6 +160,11 @@ impl Sent {
             error => Sent::Error(error),
         }
     }
+
+    /// Whether a super-frame was refused because neither the kernel nor the interface cuts such.
+    pub(super) fn is_refusal_to_cut(self) -> bool {
+        matches!(self, Sent::Error(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP | libc::ENOPROTOOPT))
+    }
 }
 
 /// Whether an error says that an interface takes nothing at all: it is down or gone, has no way there, or may not be used.
