@@ -11,7 +11,7 @@ use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::cores;
 use towpath_transport::clic::key::JobKey;
-use towpath_transport::clic::port::{Port, RawSide, interfaces};
+use towpath_transport::clic::port::{Interface, Port, RawSide, interfaces};
 use towpath_transport::clic::rails::MOST_RAILS;
 use towpath_transport::clic::wire::{Facing, HostCard, Opposite, Ports, RAW, UDP, Verdicts, try_ways};
 use towpath_transport::clic::{Clic, Contact, Identity};
@@ -91,7 +91,7 @@ impl Frames {
             everywhere: false,
         };
         if absence.is_none() {
-            frames.open_ports(raw)?;
+            frames.open_ports(interfaces(config::setting(INTERFACES).as_deref()), raw)?;
         }
         for (port, place) in frames.ports.iter().zip(&segment.own_control().interfaces) {
             let address = port.address();
@@ -100,21 +100,28 @@ impl Frames {
         Ok(frames)
     }
 
-    fn open_ports(&mut self, raw: RawSide) -> Result<()> {
-        let mut all = interfaces(config::setting(INTERFACES).as_deref());
+    /// Opens the usable ones of these interfaces. One that gives no UDP socket is left out, unless frames were asked for.
+    fn open_ports(&mut self, mut all: Vec<Interface>, raw: RawSide) -> Result<()> {
         if !self.choice.udp() {
             all.retain(|interface| interface.hardware.is_some() && !interface.network.address.is_loopback());
             self.absence = all.is_empty().then_some(Absence::NoEthernet);
         }
         for interface in all.iter().take(MOST_RAILS) {
             let endpoint = self.ports.first().map(Port::endpoint);
-            let port = Port::open(interface, endpoint, raw).map_err(failed_start)?;
+            let port = match Port::open(interface, endpoint, raw) {
+                Ok(port) => port,
+                Err(_) if !self.choice.only_frames() => continue,
+                Err(error) => return Err(failed_start(error)),
+            };
             if !self.choice.udp() && port.without_raw().is_some() {
                 self.ports.clear();
                 self.absence = Some(Absence::Refused);
                 return Ok(());
             }
             self.ports.push(port);
+        }
+        if self.ports.is_empty() && !self.choice.only_frames() {
+            self.absence.get_or_insert(Absence::Refused);
         }
         Ok(())
     }
@@ -127,10 +134,14 @@ impl Frames {
         if self.choice.only_frames() || matches!(self.absence, Some(Absence::Crowded)) {
             return;
         }
-        let has_none = |rank: usize| segment.control(rank).interfaces[0].load(Ordering::Acquire) == 0;
+        let ports = |rank: usize| {
+            let places = segment.control(rank).interfaces.iter();
+            places.filter(|place| place.load(Ordering::Acquire) != 0).count()
+        };
+        let some = ports(0);
         if self.shares {
             self.absence = Some(Absence::Shared);
-        } else if (0..ranks).any(has_none) {
+        } else if some == 0 || (1..ranks).any(|rank| ports(rank) != some) {
             self.absence.get_or_insert(Absence::Refused);
         }
         if self.absence.is_some() {
@@ -377,5 +388,35 @@ impl Frames {
             Some(error) => format!(" ({error})"),
             None => " (the other host takes no others)".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(choice: Choice) -> Frames {
+        Frames {
+            choice,
+            bulk: Bulk::Best,
+            exceeds_raw: false,
+            absence: None,
+            shares: false,
+            ports: Vec::new(),
+            key: JobKey([0; 2]),
+            ways: Vec::new(),
+            everywhere: false,
+        }
+    }
+
+    #[test]
+    fn an_interface_without_sockets_is_left_out_unless_frames_were_asked_for() {
+        let mut interface = interfaces(Some("lo")).remove(0);
+        // Of the networks for documentation (RFC 5737): no socket can be bound to it.
+        interface.network.address = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
+        let mut best = frames(Choice::Best);
+        assert!(best.open_ports(vec![interface.clone()], RawSide::Small).is_ok());
+        assert_eq!((best.ports.len(), best.absence), (0, Some(Absence::Refused)));
+        assert!(frames(Choice::Clic).open_ports(vec![interface], RawSide::Small).is_err());
     }
 }

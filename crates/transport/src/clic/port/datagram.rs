@@ -66,8 +66,8 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incomin
         let _ = set_number(socket, libc::SOL_UDP, UDP_GRO, 1);
     }
     if address.is_ipv4() {
-        group::prepare(&small, index)?;
-        group::prepare(&bulk, index)?;
+        // Without it frames to groups get lost, and are repaired one by one.
+        let _ = group::prepare(&small, index).and_then(|()| group::prepare(&bulk, index));
     }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let rows = Vec::with_capacity(2 * SEGMENTS);
