@@ -281,7 +281,7 @@ impl Wires {
         if !apart.asked.is_empty() {
             self.answer_asked();
         }
-        if !last_look && self.pass > 0 && !self.tcp.as_ref().is_some_and(|tcp| tcp.is_overdue()) {
+        if !last_look && self.pass > 0 {
             self.pass -= 1;
             return by_strict | by_clic;
         }
@@ -303,7 +303,9 @@ impl Wires {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
-        if self.vain > LOOKS_IN_VAIN && others {
+        // Not for whoever looks seldom anyway.
+        let seldom = self.tcp.as_ref().is_some_and(|tcp| tcp.was_late());
+        if self.vain > LOOKS_IN_VAIN && others && !seldom {
             self.pass = PASSES;
         }
         by_strict | by_clic | by_tcp | by_ofi | by_parting

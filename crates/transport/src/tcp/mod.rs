@@ -178,6 +178,8 @@ pub struct Tcp {
     looks: u32,
     /// Time of the last look at everything, in ticks of the processor.
     looked: u64,
+    /// It was long ago when progress was made last.
+    late: bool,
     losses: Losses,
     /// This process leaves MPI.
     leaving: bool,
@@ -224,6 +226,7 @@ impl Tcp {
             dead: VecDeque::new(),
             looks: 0,
             looked: ticks(),
+            late: false,
             losses: Losses::default(),
             leaving: false,
         })
@@ -401,8 +404,10 @@ impl Tcp {
             }
         }
         self.looks = self.looks.wrapping_add(1);
-        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) || self.is_overdue() {
-            self.looked = ticks();
+        let now = ticks();
+        self.late = now.wrapping_sub(self.looked) > LONG;
+        if !few || !self.opening.is_empty() || self.looks.is_multiple_of(LOOKS) || self.late {
+            self.looked = now;
             moved |= self.look(few, sink);
         }
         if !self.requests.is_empty() {
@@ -414,10 +419,10 @@ impl Tcp {
         moved | self.report(sink)
     }
 
-    /// Whether nobody has looked at everything for long.
+    /// Whether nobody had looked at everything for long before the last progress: the program asks seldom.
     #[inline]
-    pub(crate) fn is_overdue(&self) -> bool {
-        ticks().wrapping_sub(self.looked) > LONG
+    pub(crate) fn was_late(&self) -> bool {
+        self.late
     }
 
     /// Reports what ended outside of a read.
