@@ -5,6 +5,7 @@ mod outage;
 mod shapes;
 mod strangers;
 mod traffic;
+mod trial;
 
 use std::ops::Range;
 

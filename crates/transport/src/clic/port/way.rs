@@ -58,12 +58,19 @@ pub struct Way {
     pub(super) train: Route,
     pub(super) bulk: Route,
     payload: u16,
+    /// By so much the longest packet is longer than a small frame with such a body.
+    spare: u16,
 }
 
 impl Way {
     /// Longest body of a frame in bytes, whatever it travels by.
     pub fn payload(&self) -> u16 {
         self.payload
+    }
+
+    /// The body of a small frame that makes it as long as the longest packet.
+    pub fn longest_body(&self) -> u16 {
+        self.payload + self.spare
     }
 
     /// By what small frames travel, and by what bulk.
@@ -97,7 +104,8 @@ impl Port {
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
             _ => IPV6_HEADERS,
         };
-        Way { small, train, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers) }
+        let spare = if matches!(small, Route::Raw(_)) { headers } else { 0 };
+        Way { small, train, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers), spare }
     }
 
     /// As [`Output::group_way`].
@@ -134,7 +142,7 @@ impl Output {
             }
             _ => (udp, udp, IPV4_HEADERS),
         };
-        Way { small, train: bulk, bulk, payload: payload(self.mtu, headers) }
+        Way { small, train: bulk, bulk, payload: payload(self.mtu, headers), spare: 0 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
 //!
-//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. Below IP it is as long
-//! as the longest frame, since some switches pass short ones only. A host whose probes are all answered stays as long as it hears of
+//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. It is as long as
+//! the longest packet, since some switches pass shorter ones only. A host whose probes are all answered stays as long as it hears of
 //! others, since they may still wait for its answers; one that has answered by one way is not waited for long by the others, unless
 //! one of those is needed. Both hosts must find a way good for it to be used; the launcher carries their verdicts.
 
@@ -152,7 +152,7 @@ impl Trial<'_> {
             words: [which as u32, u32::from(self.is_done[host])],
         };
         // The header says that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
-        let filling = if which == 0 && kind == Kind::Probe { usize::from(way.payload()) } else { 0 };
+        let filling = if kind == Kind::Probe { usize::from(way.longest_body()) } else { 0 };
         let header = header.encode(&self.identity.key, &[]);
         // SAFETY: there are as many zeros. A probe that does not go out is a probe without an answer.
         let _ = unsafe { port.send(&way, &header, self.zeros.as_ptr(), filling) };
