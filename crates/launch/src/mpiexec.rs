@@ -67,8 +67,10 @@ fn show(text: &str) -> i32 {
     0
 }
 
-fn run(request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Refusal> {
+fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Refusal> {
     let hosts = host_choice::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
+    let one_host = request.ranks_per_host.max(1);
+    request.fill_up(hosts.as_ref().map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)));
     let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();

@@ -271,3 +271,22 @@ fn the_only_node_of_an_allocation_runs_the_job_also_when_mpiexec_is_elsewhere() 
     let here = finish(here, "");
     assert_eq!(here.output, "at home\n", "{here:?}");
 }
+
+#[test]
+fn without_a_number_every_host_gets_what_is_said_for_it() {
+    let hosts_of = |mut arguments: Vec<&str>| {
+        arguments.extend(["--launcher", WAY, "sh", "-c", "echo $HOST_NAME $PMI_SIZE"]);
+        let run = run(&arguments);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.sorted().join(", ")
+    };
+    assert_eq!(hosts_of(vec!["--hosts", "a,b,c", "-ppn", "1"]), "a 3, b 3, c 3");
+    assert_eq!(hosts_of(vec!["--hosts", "a,b", "-ppn", "2"]), "a 4, a 4, b 4, b 4");
+    assert_eq!(hosts_of(vec!["--hosts", "a:1,b:2"]), "a 3, b 3, b 3");
+    assert_eq!(hosts_of(vec!["--hosts", "a,b"]), "a 2, b 2");
+    let script = "echo $HOST_NAME $PMI_SIZE";
+    let run = finish(allocated(&with_srun(), "far[1-2]", "2,1", &["sh", "-c", script]), "");
+    assert_eq!(run.sorted(), ["far1 3", "far1 3", "far2 3"], "{run:?}");
+    let two = [&["--hosts", "a,b", "--launcher", WAY, "-n", "1"][..], &["echo", "x", ":", "echo", "y"]].concat();
+    assert_eq!(common::run(&two).sorted(), ["x", "y", "y"]);
+}

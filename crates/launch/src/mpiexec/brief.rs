@@ -13,18 +13,19 @@ use crate::hosts;
 /// Variables of `mpiexec`'s host that mean nothing on another.
 const BOUND_TO_A_HOST: &[&str] = &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM", "TMPDIR"];
 
-/// What `mpiexec` tells a proxy about a job.
-pub(super) fn describe(arguments: &[OsString], nonce: u64, key: &[u8], mapping: &str, host: u32) -> JobText {
+/// What `mpiexec` tells the proxy of the first host about a job.
+pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, key: &[u8], mapping: &str) -> JobText {
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     JobText {
         version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
         key: key.to_vec(),
         nonce,
-        host,
+        host: 0,
         mapping: mapping.as_bytes().to_vec(),
         folder: folder.into_os_string().into_vec(),
         arguments: arguments.iter().map(bytes).collect(),
+        ranks: request.programs.iter().map(|program| program.ranks as u32).collect(),
         environment: config::whole_environment().flat_map(|(name, value)| [bytes(&name), bytes(&value)]).collect(),
     }
 }
@@ -59,10 +60,13 @@ pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings),
     let environment = united_environment(&job.environment);
     let arguments = job.arguments.iter().map(|argument| OsString::from_vec(argument.clone()));
     let lookup = |name: &OsString| environment.iter().find(|(other, _)| other == name).cloned();
-    let request = match options::parse_beside(arguments, &lookup) {
-        Ok(Command::Run(request)) => request,
+    let mut request = match options::parse_beside(arguments, &lookup) {
+        Ok(Command::Run(request)) if request.programs.len() == job.ranks.len() => request,
         _ => return Err(Refusal::from("The command line cannot be read.".to_owned())),
     };
+    for (program, &ranks) in request.programs.iter_mut().zip(&job.ranks) {
+        program.ranks = ranks as usize;
+    }
     let node_of_rank = hosts::parse_mapping(&String::from_utf8_lossy(&job.mapping), request.size())
         .filter(|nodes| nodes.contains(&job.host))
         .ok_or_else(|| Refusal::from("The hosts of the ranks cannot be read.".to_owned()))?;

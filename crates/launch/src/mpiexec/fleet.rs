@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::descendants;
 use super::events::{Event, Events};
-use super::frames::{Frame, FrameReader};
+use super::frames::{Frame, FrameReader, JobText};
 use super::host_choice::Hosts;
 use super::host_list;
 use super::link::Link;
@@ -84,13 +84,13 @@ impl Fleet {
         let mut events = Events::new().map_err(|error| failed("Nothing can be watched", error))?;
         events.add(&signals, Event::Signal).map_err(|error| failed("Signals cannot be watched", error))?;
         let mut stations = Vec::with_capacity(used);
+        let job = brief::describe(arguments, request, nonce, &key.0, &mapping);
         for (number, host) in hosts.hosts.iter().take(used).enumerate() {
             let mut station = Station::start(&host.name, &hosts.way.command(&host.name, &program), mask)?;
             events
                 .add(station.link.input(), Event::Link { host: number })
                 .map_err(|error| failed("The hosts cannot be watched", error))?;
-            let job = brief::describe(arguments, nonce, &key.0, &mapping, number as u32);
-            station.link.send(&Frame::Job(Box::new(job)));
+            station.link.send(&Frame::Job(Box::new(JobText { host: number as u32, ..job.clone() })));
             stations.push(station);
         }
         Ok(Fleet {

@@ -29,6 +29,8 @@ pub(super) struct JobText {
     pub(super) folder: Vec<u8>,
     /// The command line of `mpiexec`.
     pub(super) arguments: Vec<Vec<u8>>,
+    /// How many ranks each of its programs has.
+    pub(super) ranks: Vec<u32>,
     /// Names and values in turn.
     pub(super) environment: Vec<Vec<u8>>,
 }
@@ -105,7 +107,7 @@ impl Frame {
             Frame::Job(job) => {
                 body.bytes(&job.version).bytes(&job.key).number(job.nonce as u32).number((job.nonce >> 32) as u32);
                 body.number(job.host).bytes(&job.mapping).bytes(&job.folder);
-                body.list(&job.arguments).list(&job.environment);
+                body.list(&job.arguments).numbers(&job.ranks).list(&job.environment);
                 1
             }
             Frame::Signal(signal) => body.number(*signal as u32).kind(2),
@@ -145,6 +147,7 @@ impl Frame {
                 mapping: body.bytes()?,
                 folder: body.bytes()?,
                 arguments: body.list()?,
+                ranks: body.numbers()?,
                 environment: body.list()?,
             })),
             2 => Frame::Signal(body.number()? as i32),
@@ -198,6 +201,14 @@ impl Writer {
         self
     }
 
+    fn numbers(&mut self, numbers: &[u32]) -> &mut Writer {
+        self.number(numbers.len() as u32);
+        for number in numbers {
+            self.number(*number);
+        }
+        self
+    }
+
     fn kind(&mut self, kind: u8) -> u8 {
         kind
     }
@@ -228,6 +239,11 @@ impl Reader<'_> {
         let count = self.number()?;
         // Each entry takes four bytes at least, so a wrong count ends soon.
         (0..count).map(|_| self.bytes()).collect()
+    }
+
+    fn numbers(&mut self) -> Option<Vec<u32>> {
+        let count = self.number()?;
+        (0..count).map(|_| self.number()).collect()
     }
 }
 
@@ -327,6 +343,7 @@ mod tests {
                 mapping: b"(vector,(0,1,2))".to_vec(),
                 folder: b"/tmp".to_vec(),
                 arguments: vec![b"-n".to_vec(), Vec::new()],
+                ranks: vec![1, u32::MAX],
                 environment: vec![b"A".to_vec(), b"\n\0".to_vec()],
             })),
             Frame::Signal(15),

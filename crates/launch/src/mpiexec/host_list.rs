@@ -111,14 +111,22 @@ fn names_agree(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
 }
 
+/// How many ranks the hosts take: `per_host` each, else their slots, else one.
+pub(crate) fn room(hosts: &[Host], per_host: usize) -> usize {
+    hosts.iter().map(|host| slots_of(host, per_host)).sum()
+}
+
+fn slots_of(host: &Host, per_host: usize) -> usize {
+    if per_host > 0 { per_host } else { host.slots.unwrap_or(1) }
+}
+
 /// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has slots (`per_host`, where
 /// that is given), and when all are full the list begins again. Without any slots the ranks are divided evenly, in order.
 pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize) -> Vec<u32> {
     let said = per_host > 0 || hosts.iter().any(|host| host.slots.is_some());
-    let slots = |host: usize| match (said, per_host) {
-        (true, 0) => hosts[host].slots.unwrap_or(1),
-        (true, each) => each,
-        (false, _) => size / hosts.len() + usize::from(host < size % hosts.len()),
+    let slots = |host: usize| match said {
+        true => slots_of(&hosts[host], per_host),
+        false => size / hosts.len() + usize::from(host < size % hosts.len()),
     };
     let turn = (0..hosts.len()).flat_map(|host| std::iter::repeat_n(host as u32, slots(host)));
     turn.cycle().take(size).collect()
@@ -261,6 +269,7 @@ mod tests {
         assert_eq!(place(4, &hosts, 2), [0, 0, 1, 1]);
         assert_eq!(place(5, &list("a,b").unwrap(), 0), [0, 0, 0, 1, 1]);
         assert_eq!(place(1, &list("a,b,c").unwrap(), 0), [0]);
+        assert_eq!((room(&hosts, 0), room(&hosts, 4), room(&list("a,b,c").unwrap(), 0)), (3, 8, 3));
     }
 
     #[test]

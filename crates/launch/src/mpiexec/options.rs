@@ -43,7 +43,7 @@ pub(crate) struct Request {
     pub(crate) output_folder: Option<PathBuf>,
     /// Rank 0 gets no input either.
     pub(crate) no_input: bool,
-    /// Ranks per host, and how many ranks a program has when it is not said otherwise; 0 when not given.
+    /// Ranks per host; 0 when not given.
     pub(crate) ranks_per_host: usize,
     /// Where the hosts stand.
     pub(crate) hosts: Option<Source>,
@@ -56,6 +56,11 @@ impl Request {
     /// How many ranks the job has.
     pub(crate) fn size(&self) -> usize {
         self.programs.iter().map(|program| program.ranks).sum()
+    }
+
+    /// Gives so many ranks to each program for which no number was said.
+    pub(crate) fn fill_up(&mut self, ranks: usize) {
+        self.programs.iter_mut().filter(|program| program.ranks == 0).for_each(|program| program.ranks = ranks);
     }
 
     /// Number of the program of each rank.
@@ -73,6 +78,7 @@ impl Request {
 /// One program and how many ranks run it.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Program {
+    /// 0 where it was not said, until the hosts are known.
     pub(crate) ranks: usize,
     pub(crate) command: Vec<OsString>,
     pub(crate) folder: Option<PathBuf>,
@@ -129,9 +135,6 @@ pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: L
             });
         }
         request.programs.push(program);
-    }
-    for program in request.programs.iter_mut().filter(|program| program.ranks == 0) {
-        program.ranks = request.ranks_per_host.max(1);
     }
     Ok(Command::Run(request))
 }
@@ -288,7 +291,7 @@ mod tests {
         let job = request("-n 4 ./a -n 7 -x");
         assert_eq!(job.programs.len(), 1);
         assert_eq!((job.programs[0].ranks, job.programs[0].command.len()), (4, 4));
-        assert_eq!(request("./a").programs[0].ranks, 1);
+        assert_eq!(request("./a").programs[0].ranks, 0);
         assert_eq!(request("--np=3 ./a").programs[0].ranks, 3);
     }
 
@@ -314,11 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_per_host_count_where_nothing_else_is_said() {
-        assert_eq!(request("-ppn 3 ./a").programs[0].ranks, 3);
-        assert_eq!(request("--map-by ppr:2:node ./a").programs[0].ranks, 2);
-        let job = request("-n 5 ./a : -npernode 2 ./b");
-        assert_eq!((job.programs[0].ranks, job.programs[1].ranks), (5, 2));
+    fn the_hosts_say_how_many_ranks_there_are_where_nothing_else_does() {
+        assert_eq!(request("-ppn 3 ./a").ranks_per_host, 3);
+        assert_eq!(request("--map-by ppr:2:node ./a").ranks_per_host, 2);
+        let mut job = request("-n 5 ./a : -npernode 2 ./b");
+        job.fill_up(4);
+        assert_eq!((job.programs[0].ranks, job.programs[1].ranks, job.ranks_per_host), (5, 4, 2));
     }
 
     #[test]

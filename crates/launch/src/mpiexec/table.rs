@@ -58,12 +58,17 @@ const fn ignored(names: &'static [&'static str], values: &'static [&'static str]
 
 /// All options.
 pub(crate) const ROWS: &[Row] = &[
-    row(&["n", "np", "c"], &["N"], Meaning::Ranks, "run N ranks of the program that follows (1 when not given)"),
+    row(
+        &["n", "np", "c"],
+        &["N"],
+        Meaning::Ranks,
+        "run N ranks of the program that follows (on this host 1 when not given)",
+    ),
     row(
         &["ppn", "perhost", "grr", "npernode", "N"],
         &["N"],
         Meaning::RanksPerHost,
-        "ranks per host: the number of ranks where -n is not given",
+        "ranks per host; without -n also how many there are on each",
     ),
     row(&["env"], &["NAME", "VALUE"], Meaning::Set, "set a variable for the ranks of this program"),
     row(&["genv"], &["NAME", "VALUE"], Meaning::SetEverywhere, "set a variable for all ranks"),
@@ -155,7 +160,8 @@ pub(crate) fn help() -> String {
          cores than mpiexec itself may use (its own affinity mask and the cgroup's quota); else no rank is bound.\n\
          A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else one. A single rank is bound only on demand.\n\
          Hosts: each host in turn takes as many consecutive ranks as the list or -ppn says, and when all are full the\n\
-         list begins again; where nothing is said the ranks are divided evenly. Each host is reached once, by ssh, by\n\
+         list begins again; where nothing is said the ranks are divided evenly. Without -n each program has as many\n\
+         ranks as -ppn or the list says for all hosts together, or one on each. Each host is reached once, by ssh, by\n\
          srun inside a Slurm allocation, or by --launcher 'ip netns exec {host}', 'kubectl exec -i {host} --' and so\n\
          on. Towpath must be installed in the same folder everywhere.\n\
          Input: rank 0 reads mpiexec's input, the others read nothing.\n\
