@@ -290,3 +290,24 @@ fn without_a_number_every_host_gets_what_is_said_for_it() {
     let two = [&["--hosts", "a,b", "--launcher", WAY, "-n", "1"][..], &["echo", "x", ":", "echo", "y"]].concat();
     assert_eq!(common::run(&two).sorted(), ["x", "y", "y"]);
 }
+
+#[test]
+fn ranks_go_round_the_hosts_where_that_is_asked_for() {
+    let places = |hosts: &str, options: &[&str]| {
+        let job = [&["--hosts", hosts, "--launcher", WAY], options, &["-l", "sh", "-c", "echo $HOST_NAME"]].concat();
+        let run = run(&job);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.sorted().iter().map(|line| &line[4..]).collect::<String>()
+    };
+    for option in [&["--map-by", "node"][..], &["-bynode"], &["-rr"]] {
+        assert_eq!(places("a,b", &[option, &["-n", "4"]].concat()), "abab", "{option:?}");
+        assert_eq!(places("a:1,b:3", &[option, &["-n", "5"]].concat()), "abbba", "{option:?}");
+    }
+    assert_eq!(places("a:3,b:3", &["-pernode"]), "ab");
+    assert_eq!(places("a:1,b:3", &["--map-by", "ppr:2:node"]), "aabb");
+    assert_eq!(places("a,b", &["-bynode", "-byslot", "-n", "4"]), "aabb");
+    for (options, part) in [(&["--map-by", "ppr:2:socket"][..], "ppr:2:socket"), (&["-nolocal"], "-nolocal")] {
+        let run = over("a,b", 2, options, &["true"]);
+        assert!(run.code == 2 && run.errors.contains(part) && run.errors.contains("several hosts"), "{run:?}");
+    }
+}

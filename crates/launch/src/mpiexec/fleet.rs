@@ -76,7 +76,7 @@ impl Fleet {
     ) -> Result<Fleet, Refusal> {
         let failed = |what: &str, error: io::Error| Refusal::from(format!("{what} ({error})."));
         let spared = descendants::children();
-        let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host);
+        let node_of_rank = host_list::place(request.size(), &hosts.hosts, request.ranks_per_host, request.round_hosts);
         let used = node_of_rank.iter().max().map_or(0, |&last| last as usize + 1);
         let key = JobKey::random().map_err(|error| failed("The job gets no secret", error))?;
         let (nonce, mapping) = (segment::new_nonce(), write_mapping(&node_of_rank));

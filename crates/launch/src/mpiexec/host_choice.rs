@@ -36,6 +36,11 @@ impl Hosts {
         let is_here = |name: &str| host_list::is_this_host(name) || node.as_deref() == Some(name);
         let alone = hosts.iter().all(|host| is_here(&host.name));
         let chosen = request.launcher.is_some() && request.hosts.is_some();
+        if let Some(option) = request.for_one_host.as_ref().filter(|_| hosts.len() > 1) {
+            return Err(format!(
+                "mpiexec cannot place ranks on several hosts by {option}; -ppn, --map-by node and --hosts a:2,b:4 it can."
+            ));
+        }
         Ok((chosen || !alone).then_some(Hosts { hosts, way }))
     }
 }

@@ -122,14 +122,19 @@ fn slots_of(host: &Host, per_host: usize) -> usize {
 
 /// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has slots (`per_host`, where
 /// that is given), and when all are full the list begins again. Without any slots the ranks are divided evenly, in order.
-pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize) -> Vec<u32> {
+/// With `round` each host takes one rank at a time, until it is full.
+pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -> Vec<u32> {
     let said = per_host > 0 || hosts.iter().any(|host| host.slots.is_some());
     let slots = |host: usize| match said {
         true => slots_of(&hosts[host], per_host),
         false => size / hosts.len() + usize::from(host < size % hosts.len()),
     };
-    let turn = (0..hosts.len()).flat_map(|host| std::iter::repeat_n(host as u32, slots(host)));
-    turn.cycle().take(size).collect()
+    let places = (0..hosts.len()).flat_map(|host| (0..slots(host).min(size)).map(move |slot| (slot, host as u32)));
+    let mut places: Vec<(usize, u32)> = places.collect();
+    if round {
+        places.sort_unstable();
+    }
+    places.iter().map(|&(_, host)| host).cycle().take(size).collect()
 }
 
 /// Slurm's short form of a list of hosts: `n[1-3,07],login`.
@@ -209,8 +214,9 @@ pub(crate) fn fuzz(text: &str) {
     for hosts in [Source::List(text.to_owned()).read(), read_lines(text).map(united)].into_iter().flatten() {
         assert!(hosts.iter().all(|host| host.slots.is_none_or(|slots| slots > 0)), "{hosts:?}");
         if !hosts.is_empty() {
-            let places = place(7, &hosts, 0);
-            assert!(places.len() == 7 && places.iter().all(|&place| (place as usize) < hosts.len()));
+            for places in [place(7, &hosts, 0, false), place(7, &hosts, 0, true)] {
+                assert!(places.len() == 7 && places.iter().all(|&place| (place as usize) < hosts.len()));
+            }
         }
     }
     if let Ok(names) = expand_slurm(text) {
@@ -265,10 +271,12 @@ mod tests {
     #[test]
     fn ranks_fill_hosts_in_order() {
         let hosts = list("a:1,b:2").unwrap();
-        assert_eq!(place(5, &hosts, 0), [0, 1, 1, 0, 1]);
-        assert_eq!(place(4, &hosts, 2), [0, 0, 1, 1]);
-        assert_eq!(place(5, &list("a,b").unwrap(), 0), [0, 0, 0, 1, 1]);
-        assert_eq!(place(1, &list("a,b,c").unwrap(), 0), [0]);
+        assert_eq!(place(5, &hosts, 0, false), [0, 1, 1, 0, 1]);
+        assert_eq!(place(4, &hosts, 2, false), [0, 0, 1, 1]);
+        assert_eq!(place(5, &list("a,b").unwrap(), 0, false), [0, 0, 0, 1, 1]);
+        assert_eq!(place(1, &list("a,b,c").unwrap(), 0, false), [0]);
+        assert_eq!(place(6, &list("a:1,b:3").unwrap(), 0, true), [0, 1, 1, 1, 0, 1]);
+        assert_eq!(place(5, &list("a,b").unwrap(), 0, true), [0, 1, 0, 1, 0]);
         assert_eq!((room(&hosts, 0), room(&hosts, 4), room(&list("a,b,c").unwrap(), 0)), (3, 8, 3));
     }
 
@@ -292,9 +300,9 @@ mod tests {
         }
 
         #[test]
-        fn every_rank_has_a_host(size in 1usize..200, slots in proptest::collection::vec(proptest::option::of(1usize..5), 1..9), per_host in 0usize..4) {
+        fn every_rank_has_a_host(size in 1usize..200, slots in proptest::collection::vec(proptest::option::of(1usize..5), 1..9), per_host in 0usize..4, round: bool) {
             let hosts: Vec<Host> = slots.iter().enumerate().map(|(n, &slots)| host(&format!("h{n}"), slots)).collect();
-            let places = place(size, &hosts, per_host);
+            let places = place(size, &hosts, per_host, round);
             prop_assert_eq!(places.len(), size);
             prop_assert!(places.iter().all(|&place| (place as usize) < hosts.len()));
         }

@@ -1,8 +1,8 @@
 //! The command line of `mpiexec`: one table of options drives both reading and `--help`.
 //!
 //! The options are those that scripts for MPICH, Intel MPI and Open MPI carry; an option counts with one or two dashes,
-//! and `--name=value` is `--name value`. What cannot matter on one host is accepted and ignored; anything else is an
-//! error, in a sentence.
+//! and `--name=value` is `--name value`. What cannot matter here is accepted and ignored; anything else is an error, in
+//! a sentence.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -45,6 +45,10 @@ pub(crate) struct Request {
     pub(crate) no_input: bool,
     /// Ranks per host; 0 when not given.
     pub(crate) ranks_per_host: usize,
+    /// Ranks go round the hosts instead of filling one after the other.
+    pub(crate) round_hosts: bool,
+    /// An option that several hosts could not honour, as it was written.
+    pub(crate) for_one_host: Option<String>,
     /// Where the hosts stand.
     pub(crate) hosts: Option<Source>,
     /// Command that starts a proxy on a host, as the person wrote it.
@@ -211,6 +215,10 @@ fn apply(
         Meaning::MergeErrors => request.merge_errors = true,
         Meaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
         Meaning::RanksPerHost => request.ranks_per_host = number(1)?,
+        Meaning::OneRankPerHost => request.ranks_per_host = 1,
+        Meaning::RoundHosts => request.round_hosts = true,
+        Meaning::FillHosts => request.round_hosts = false,
+        Meaning::NotThisHost => request.for_one_host = Some(format!("-{}", row.names[0])),
         Meaning::Input => match values[0].to_str() {
             Some("0") => {}
             Some("none") => request.no_input = true,
@@ -247,15 +255,21 @@ fn binding(text: &str) -> Result<bool, String> {
 fn mapping(text: &str, request: &mut Request) -> Result<(), String> {
     let mut parts = text.split(':');
     match parts.next().unwrap_or_default() {
-        "" | "core" | "slot" | "hwthread" | "node" | "seq" => {}
+        "" | "hwthread" | "seq" => {}
+        "core" | "slot" => request.round_hosts = false,
+        "node" => request.round_hosts = true,
         "ppr" => {
             let number = parts.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
             request.ranks_per_host =
                 number.ok_or_else(|| format!("--map-by {text}: ppr: needs a whole number from 1 on."))?;
-            parts.next();
+            if parts.next().is_some_and(|object| object != "node") {
+                request.for_one_host = Some(format!("--map-by {text}"));
+            }
         }
         "socket" | "package" | "numa" | "l3cache" => request.spread_over_sockets = true,
-        other => return Err(format!("The option --map-by takes core, slot or socket, not '{other}'.")),
+        other => {
+            return Err(format!("The option --map-by takes core, slot, socket, node or ppr:N:node, not '{other}'."));
+        }
     }
     for part in parts {
         let cores = part.to_ascii_lowercase();
