@@ -45,7 +45,7 @@ pub fn main() -> i32 {
     signals::notice_ends_of_children();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     match options::parse(arguments.iter().cloned()) {
-        Ok(Command::Run(request)) => run(request, &arguments).unwrap_or_else(|refusal| {
+        Ok(Command::Run(request)) => run(*request, &arguments).unwrap_or_else(|refusal| {
             eprintln!("mpiexec: {}", refusal.sentence);
             refusal.code
         }),

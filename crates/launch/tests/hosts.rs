@@ -311,3 +311,25 @@ fn ranks_go_round_the_hosts_where_that_is_asked_for() {
         assert!(run.code == 2 && run.errors.contains(part) && run.errors.contains("several hosts"), "{run:?}");
     }
 }
+
+#[test]
+fn variables_of_a_host_stay_there_unless_they_are_named() {
+    // The hosts have values of their own for two of them.
+    let way = "env -u SLURM_X TMPDIR=there DISPLAY=there HOST_NAME={host}";
+    let script = "echo $TMPDIR $DISPLAY $TMPDIRECTORY ${SLURM_X-none} $SLURMISH";
+    for (options, wanted) in [
+        (&[][..], "there there kept none kept\n"),
+        (&["-x", "TMPDIR"], "here there kept none kept\n"),
+        (&["-genvlist", "TMPDIR,SLURM_X,PATH"], "here here\n"),
+        (&["-envlist", "DISPLAY,PATH"], "here none\n"),
+    ] {
+        let words = ["--hosts", "a", "--launcher", way, "-n", "1"];
+        let mut command = mpiexec(&[&words, options, &["sh", "-c", script]].concat());
+        for name in ["TMPDIR", "DISPLAY", "SLURM_X"] {
+            command.env(name, "here");
+        }
+        command.env("TMPDIRECTORY", "kept").env("SLURMISH", "kept");
+        let run = finish(command, "");
+        assert_eq!(run.output, wanted, "{options:?}: {run:?}");
+    }
+}

@@ -10,8 +10,17 @@ use super::options::{self, Command, Request};
 use super::plan::{Part, Refusal, Surroundings};
 use crate::hosts;
 
-/// Variables of `mpiexec`'s host that mean nothing on another.
-const BOUND_TO_A_HOST: &[&str] = &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM", "TMPDIR"];
+/// Variables of `mpiexec`'s host that mean nothing on another; `_` at the end: all whose names begin so.
+const BOUND_TO_A_HOST: &[&str] =
+    &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM_", "SLURMD_", "TMPDIR"];
+
+fn is_bound_to_a_host(name: &[u8]) -> bool {
+    let agrees = |bound: &&str| match bound.ends_with('_') {
+        true => name.starts_with(bound.as_bytes()),
+        false => name == bound.as_bytes(),
+    };
+    BOUND_TO_A_HOST.iter().any(agrees)
+}
 
 /// What `mpiexec` tells the proxy of the first host about a job.
 pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, key: &[u8], mapping: &str) -> JobText {
@@ -30,12 +39,15 @@ pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, ke
     }
 }
 
-/// The variables of this host, those of `mpiexec` over them.
-fn united_environment(sent: &[Vec<u8>]) -> Vec<(OsString, OsString)> {
-    let bound = |name: &[u8]| BOUND_TO_A_HOST.iter().any(|start| name.starts_with(start.as_bytes()));
-    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let sent: Vec<(OsString, OsString)> =
-        sent.chunks_exact(2).filter(|pair| !bound(&pair[0])).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
+/// Names that -envlist and -genvlist ask for.
+fn listed(request: &Request) -> impl Iterator<Item = &OsString> {
+    let lists = request.programs.iter().map(|program| &program.variables).chain([&request.everywhere]);
+    lists.filter_map(|variables| variables.only.as_ref()).flatten()
+}
+
+/// The variables of this host, those of `mpiexec` over them; those that are bound to a host only where they are listed.
+fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &Request) -> Vec<(OsString, OsString)> {
+    sent.retain(|(name, _)| !is_bound_to_a_host(name.as_bytes()) || listed(request).any(|other| other == name));
     let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));
     let own: Vec<_> = own.collect();
     own.into_iter().chain(sent).collect()
@@ -57,13 +69,15 @@ pub(super) fn understand(job: &JobText) -> Result<(Request, Part, Surroundings),
     std::env::set_current_dir(&folder).map_err(|error| {
         Refusal::from(format!("The folder {} cannot be entered ({error}).", folder.to_string_lossy()))
     })?;
-    let environment = united_environment(&job.environment);
+    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+    let sent: Vec<_> = job.environment.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect();
     let arguments = job.arguments.iter().map(|argument| OsString::from_vec(argument.clone()));
-    let lookup = |name: &OsString| environment.iter().find(|(other, _)| other == name).cloned();
+    let lookup = |name: &OsString| sent.iter().find(|(other, _)| other == name).cloned();
     let mut request = match options::parse_beside(arguments, &lookup) {
-        Ok(Command::Run(request)) if request.programs.len() == job.ranks.len() => request,
+        Ok(Command::Run(request)) if request.programs.len() == job.ranks.len() => *request,
         _ => return Err(Refusal::from("The command line cannot be read.".to_owned())),
     };
+    let environment = united_environment(sent, &request);
     for (program, &ranks) in request.programs.iter_mut().zip(&job.ranks) {
         program.ranks = ranks as usize;
     }

@@ -17,7 +17,7 @@ use super::table::{Meaning, ROWS, Row};
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     /// Run a job.
-    Run(Request),
+    Run(Box<Request>),
     /// Print the help.
     Help,
     /// Print the version.
@@ -140,7 +140,7 @@ pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: L
         }
         request.programs.push(program);
     }
-    Ok(Command::Run(request))
+    Ok(Command::Run(Box::new(request)))
 }
 
 /// Reads one option and its values.
@@ -291,7 +291,7 @@ mod tests {
 
     fn request(line: &str) -> Request {
         match parse(line.split(' ').map(OsString::from)) {
-            Ok(Command::Run(request)) => request,
+            Ok(Command::Run(request)) => *request,
             other => panic!("{line}: {other:?}"),
         }
     }
