@@ -333,3 +333,24 @@ fn variables_of_a_host_stay_there_unless_they_are_named() {
         assert_eq!(run.output, wanted, "{options:?}: {run:?}");
     }
 }
+
+#[test]
+fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let [one, two, link] = ["one", "two", "link"].map(|name| root.join(name));
+    std::fs::create_dir(&one).unwrap();
+    std::fs::create_dir(&two).unwrap();
+    std::os::unix::fs::symlink(&one, &link).unwrap();
+    // On the other host the name leads elsewhere, as an automounter's does.
+    let way = format!("sh -c 'ln -sfn {} {}; exec \"$@\"' {{host}}", two.display(), link.display());
+    let start = |variable: &std::path::Path| {
+        let mut command = mpiexec(&["--hosts", "a", "--launcher", &way, "-n", "1", "sh", "-c", "pwd -P"]);
+        command.current_dir(&one).env("PWD", variable);
+        finish(command, "").output
+    };
+    assert_eq!(start(&link), format!("{}\n", two.display()));
+    // By now it names another folder here too.
+    assert_eq!(start(&link), format!("{}\n", one.display()));
+    assert_eq!(start(std::path::Path::new("link")), format!("{}\n", one.display()));
+}

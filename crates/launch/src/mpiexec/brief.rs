@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use towpath_base::config;
 
@@ -22,17 +24,27 @@ fn is_bound_to_a_host(name: &[u8]) -> bool {
     BOUND_TO_A_HOST.iter().any(agrees)
 }
 
+/// The present folder by the name that the shell has for it (PWD), where that is true: behind links and automounters the
+/// system's own name may lead nowhere on another host.
+fn present_folder() -> PathBuf {
+    let is_here = |path: &Path| {
+        let place = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).ok();
+        path.is_absolute() && place(path).is_some() && place(path) == place(Path::new("."))
+    };
+    let by_shell = config::whole_environment().find(|(name, _)| name == "PWD").map(|(_, value)| PathBuf::from(value));
+    by_shell.filter(|path| is_here(path)).or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| "/".into())
+}
+
 /// What `mpiexec` tells the proxy of the first host about a job.
 pub(super) fn describe(arguments: &[OsString], request: &Request, nonce: u64, key: &[u8], mapping: &str) -> JobText {
     let bytes = |text: &OsString| text.as_bytes().to_vec();
-    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     JobText {
         version: env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
         key: key.to_vec(),
         nonce,
         host: 0,
         mapping: mapping.as_bytes().to_vec(),
-        folder: folder.into_os_string().into_vec(),
+        folder: present_folder().into_os_string().into_vec(),
         arguments: arguments.iter().map(bytes).collect(),
         ranks: request.programs.iter().map(|program| program.ranks as u32).collect(),
         environment: config::whole_environment().flat_map(|(name, value)| [bytes(&name), bytes(&value)]).collect(),
