@@ -354,3 +354,12 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
     assert_eq!(start(&link), format!("{}\n", one.display()));
     assert_eq!(start(std::path::Path::new("link")), format!("{}\n", one.display()));
 }
+
+#[test]
+fn a_host_that_is_lost_after_its_ranks_is_lost() {
+    // Preamble, Ready, Started and Ended of one rank pass; what follows, and with it the end of the output, does not.
+    let way = "sh -c '\"$@\" | head -c 107' {host}";
+    let run = run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
+    assert!(run.code == 1 && run.errors.contains("host a is lost"), "{run:?}");
+    assert_eq!(run.errors.lines().count(), 1, "{run:?}");
+}

@@ -189,6 +189,9 @@ impl Fleet {
             }
             Order::GiveUp => {
                 eprintln!("mpiexec: some processes of the job could not be killed; they may still run.");
+                for host in 0..self.stations.len() {
+                    self.lose(host, "it did not say that everything there has ended");
+                }
                 self.given_up = true;
             }
         }
@@ -237,6 +240,9 @@ impl Fleet {
 
     fn read_link(&mut self, host: usize) {
         let open = self.stations[host].link.receive(&mut self.buffer);
+        if open {
+            self.verdict.heard();
+        }
         loop {
             match self.stations[host].link.next() {
                 Ok(Some(frame)) => self.hear(host, frame),
@@ -313,9 +319,14 @@ impl Fleet {
 
     /// A host has ended before its time.
     fn lose(&mut self, host: usize, reason: &str) {
-        if !self.stations[host].over && !self.verdict.is_closing() {
+        if !self.stations[host].over {
             let name = self.stations[host].name.clone();
-            self.verdict.fail(Failure::HostGone { name, reason: reason.to_owned() });
+            let failure = Failure::HostGone { name, reason: reason.to_owned() };
+            match self.verdict.is_closing() {
+                false => self.verdict.fail(failure),
+                // Its ranks have ended, but not all that they have printed has come.
+                true => self.verdict.fail_late(failure),
+            }
         }
         self.leave(host);
     }

@@ -24,8 +24,8 @@ use crate::segment::View;
 
 /// Bytes of a stream that may be under way to `mpiexec` before ranks must wait.
 const UNDER_WAY: usize = 1 << 20;
-/// How long a connection that carries nothing is waited for at the end.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a connection that carries nothing is waited for at the end: output is lost with it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs this process as a proxy and returns its exit code.
 pub(super) fn main() -> i32 {

@@ -123,6 +123,20 @@ impl Verdict {
         }
     }
 
+    /// Notes what went wrong after the ranks had ended; a failure that is known already explains it.
+    pub(super) fn fail_late(&mut self, failure: Failure) {
+        if self.failures.is_empty() {
+            self.failures.push(failure);
+        }
+    }
+
+    /// Something has come from where the job is being closed: it gets more time for the rest.
+    pub(super) fn heard(&mut self) {
+        if self.is_closing() {
+            self.phase = Phase::Closing { give_up_at: Instant::now() + PATIENCE_WITH_GUARDIAN };
+        }
+    }
+
     /// Notes a failure that explains all others.
     pub(super) fn fail_first(&mut self, failure: Failure) {
         self.failures.insert(0, failure);
@@ -282,6 +296,26 @@ mod tests {
         assert_eq!(verdict.next_order(|_| false), None);
         let (sentence, code) = verdict.result();
         assert!(sentence.unwrap().contains("rank 1") && code == 3);
+    }
+
+    #[test]
+    fn output_that_still_comes_gets_time_and_what_is_lost_then_is_told() {
+        let (mut verdict, server) = job(1);
+        let lost = || Failure::HostGone { name: "a".to_owned(), reason: "x".to_owned() };
+        verdict.heard();
+        assert!(verdict.is_running());
+        verdict.ended(0, Ending { state: RankState::Finalized as u32, ..Ending::default() }, &server);
+        assert_eq!(verdict.next_order(|_| false), Some(Order::Close));
+        let give_up_at = verdict.deadline();
+        std::thread::sleep(Duration::from_millis(1));
+        verdict.heard();
+        assert!(verdict.deadline() > give_up_at);
+        verdict.fail_late(lost());
+        assert_eq!(verdict.result().1, 1);
+        let (mut verdict, _) = job(1);
+        verdict.signalled(libc::SIGINT);
+        verdict.fail_late(lost());
+        assert_eq!(verdict.result().1, 128 + libc::SIGINT);
     }
 
     #[test]
