@@ -2,7 +2,7 @@
 //!
 //! `mpiexec -n 4 job_facts` prints the facts; further words do more, for tests and for a look at a foreign launcher:
 //! `exchange` puts and gets values and meets the other ranks in shared memory, `leave` ends without MPI_Finalize,
-//! `abort CODE` ends the job.
+//! `abort CODE` ends the job, `stay` waits for its end.
 
 use std::process::ExitCode;
 
@@ -37,6 +37,9 @@ fn run(words: &[String]) -> Result<(), Error> {
     match words.first().map(String::as_str) {
         Some("exchange") => exchange(&mut *launcher, &view)?,
         Some("leave") => return Ok(()),
+        Some("stay") => loop {
+            std::thread::park();
+        },
         Some("abort") => {
             let code = words.get(1).and_then(|code| code.parse().ok()).unwrap_or(1);
             page.set_state(RankState::Aborted);

@@ -363,3 +363,10 @@ fn a_host_that_is_lost_after_its_ranks_is_lost() {
     assert!(run.code == 1 && run.errors.contains("host a is lost"), "{run:?}");
     assert_eq!(run.errors.lines().count(), 1, "{run:?}");
 }
+
+#[test]
+fn ranks_of_the_only_host_do_not_wait_for_one_that_never_comes() {
+    let text = format!("test $PMI_RANK = 1 || exec {} stay", job_facts());
+    let run = script("a", 3, &["--timeout", "20"], &text);
+    assert!(run.code == 1 && run.errors.contains("rank 1 ended without calling MPI_Init"), "{run:?}");
+}

@@ -48,6 +48,8 @@ struct Station {
 pub(super) struct Fleet {
     stations: Vec<Station>,
     node_of_rank: Vec<u32>,
+    /// Ranks that their proxies have told to be in MPI: those of one host alone start without a request to the server.
+    told_inside: Vec<bool>,
     server: Server,
     verdict: Verdict,
     key: JobKey,
@@ -97,6 +99,7 @@ impl Fleet {
             stations,
             server: Server::new(nonce, &key, &request.appnums(), &node_of_rank),
             verdict: Verdict::new(request.command_names(), request.timeout.or_else(timeout_of_environment)),
+            told_inside: vec![false; node_of_rank.len()],
             node_of_rank,
             key,
             destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(Destination::new),
@@ -215,9 +218,10 @@ impl Fleet {
             self.ready_by = None;
         }
         self.acknowledge();
-        let (server, ranks) = (&self.server, self.node_of_rank.len());
+        let (server, told) = (&self.server, &self.told_inside);
         let others_inside = |verdict: &Verdict| {
-            server.somebody_waits() || (0..ranks).any(|rank| !verdict.has_ended(rank) && server.inside(rank))
+            let inside = |rank: usize| told[rank] || server.inside(rank);
+            server.somebody_waits() || (0..told.len()).any(|rank| !verdict.has_ended(rank) && inside(rank))
         };
         if let Some(order) = self.verdict.next_order(others_inside) {
             self.carry_out(order);
@@ -280,6 +284,7 @@ impl Fleet {
                 let ending = Ending { status, state, last_call, in_call };
                 self.verdict.ended(rank as usize, ending, &self.server);
             }
+            Frame::Inside { rank } if is_own(rank) => self.told_inside[rank as usize] = true,
             Frame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
             Frame::Output { which, bytes } => {
                 let which = usize::from(which);

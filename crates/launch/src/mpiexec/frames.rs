@@ -95,6 +95,10 @@ pub(super) enum Frame {
     InputTaken {
         count: u32,
     },
+    /// This rank is in MPI, while another of its host has ended without ever having been.
+    Inside {
+        rank: u32,
+    },
     /// Everything on this host has ended, and all output been sent.
     Done,
 }
@@ -127,6 +131,7 @@ impl Frame {
             Frame::Output { which, bytes } => body.number(u32::from(*which)).bytes(bytes).kind(21),
             Frame::InputTaken { count } => body.number(*count).kind(22),
             Frame::Done => 23,
+            Frame::Inside { rank } => body.number(*rank).kind(24),
         };
         let mut bytes = body.0;
         let length = (bytes.len() - HEAD) as u32;
@@ -174,6 +179,7 @@ impl Frame {
             21 => Frame::Output { which: body.stream()?, bytes: body.bytes()? },
             22 => Frame::InputTaken { count: body.number()? },
             23 => Frame::Done,
+            24 => Frame::Inside { rank: body.number()? },
             _ => return None,
         };
         body.0.is_empty().then_some(frame)
@@ -358,6 +364,7 @@ mod tests {
             Frame::Request { rank: 0, bytes: b"cmd=init\n".to_vec() },
             Frame::Output { which: 0, bytes: vec![0; 300] },
             Frame::InputTaken { count: 5 },
+            Frame::Inside { rank: 2 },
             Frame::Done,
         ]
     }

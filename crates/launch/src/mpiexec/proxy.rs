@@ -5,6 +5,7 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
 
 use super::brief;
@@ -20,6 +21,7 @@ use super::requests::Requests;
 use super::signals::Set;
 use super::start::{ENDED, Report};
 use super::streams::{Outlet, Streams};
+use super::verdict::CHECK;
 use crate::segment::View;
 
 /// Bytes of a stream that may be under way to `mpiexec` before ranks must wait.
@@ -83,6 +85,8 @@ struct Proxy {
     link_watched: bool,
     feed_watched: bool,
     link_ended: bool,
+    /// When to look for ranks that wait in MPI for one that has ended without it.
+    next_look: Option<Instant>,
     guardian_gone: bool,
     buffer: Vec<u8>,
 }
@@ -158,6 +162,7 @@ impl Proxy {
             link_watched: false,
             feed_watched: false,
             link_ended: false,
+            next_look: None,
             guardian_gone: false,
             buffer: vec![0; 64 * 1024],
         })
@@ -173,12 +178,13 @@ impl Proxy {
             if let Some((pipe, waits)) = self.feed.pipe() {
                 self.events.watch_for_room(pipe, Event::InputPipe, waits, &mut self.feed_watched);
             }
-            let limit = self.streams.deadline().map(|at| at.saturating_duration_since(Instant::now()));
-            self.events.wait(&mut ready, limit);
+            let nearest = [self.streams.deadline(), self.next_look].into_iter().flatten().min();
+            self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now())));
             for event in ready.drain(..) {
                 self.handle(event);
             }
             self.streams.release(&mut Outgoing { link: &mut self.link, under_way: &mut self.under_way });
+            self.look_inside();
         }
         self.finish();
     }
@@ -223,10 +229,26 @@ impl Proxy {
         if report.kind == ENDED {
             self.read_pmi(local);
             let ending = ending(&self.view, local, report.value);
+            if ending.is_without_init() {
+                self.next_look = self.next_look.or_else(|| Some(Instant::now() + CHECK));
+            }
             let (state, last_call, in_call) = (ending.state, ending.last_call, ending.in_call);
             self.link.send(&Frame::Ended { rank, status: ending.status, state, last_call, in_call });
         } else {
             self.link.send(&Frame::Started { rank, kind: report.kind, value: report.value, pid: report.pid });
+        }
+    }
+
+    /// Tells once that a rank is in MPI after another has ended without it: `mpiexec` sees only what ranks ask its server.
+    fn look_inside(&mut self) {
+        if self.next_look.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        let is_inside = |local: usize| self.view.page(local).state.load(Ordering::Acquire) == RankState::Running as u32;
+        let found = (0..self.numbers.len()).find(|&local| is_inside(local));
+        self.next_look = found.is_none().then(|| Instant::now() + CHECK);
+        if let Some(local) = found {
+            self.link.send(&Frame::Inside { rank: self.numbers[local] });
         }
     }
 

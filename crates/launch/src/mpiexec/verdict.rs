@@ -61,6 +61,13 @@ struct Rank {
     ended: bool,
 }
 
+impl Ending {
+    /// Whether the rank has ended well without ever having been in MPI, as far as its host sees.
+    pub(super) fn is_without_init(&self) -> bool {
+        self.status == 0 && self.state == RankState::Starting as u32
+    }
+}
+
 /// The state of a job.
 pub(super) struct Verdict {
     ranks: Vec<Rank>,
