@@ -281,7 +281,7 @@ mod tests {
             others_are_done: vec![false],
             needed: UDP,
             grace: LONG,
-            zeros: vec![],
+            zeros: vec![0; usize::from(u16::MAX)],
         };
         let [port, other] = &mut ports;
         std::thread::scope(|scope| {
@@ -323,7 +323,7 @@ mod tests {
                 others_are_done: vec![false],
                 needed,
                 grace: LEAST_GRACE,
-                zeros: vec![],
+                zeros: vec![0; usize::from(u16::MAX)],
             };
             assert_eq!(trial.is_complete(0, late), is_complete, "{needed} {works}");
         }
