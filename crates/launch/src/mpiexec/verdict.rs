@@ -22,6 +22,11 @@ const PATIENCE_WITH_GUARDIAN: Duration = Duration::from_secs(20);
 /// How often ranks are compared with those that have left.
 pub(super) const CHECK: Duration = Duration::from_millis(500);
 
+/// Signals by which a rank dies because the job is being ended: those that it is sent, and those by which it ends itself
+/// then (`abort` in a handler, a line to somebody who has gone).
+const AT_AN_END: [i32; 7] =
+    [libc::SIGTERM, libc::SIGKILL, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGABRT, libc::SIGPIPE];
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Running,
@@ -123,8 +128,7 @@ impl Verdict {
 
     /// Notes a failure, if the job is not ending already.
     pub(super) fn fail(&mut self, failure: Failure) {
-        let own_crash = matches!(&failure, Failure::Signal { signal, .. }
-            if ![libc::SIGTERM, libc::SIGKILL, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT].contains(signal));
+        let own_crash = matches!(&failure, Failure::Signal { signal, .. } if !AT_AN_END.contains(signal));
         if self.is_running() || (own_crash && !self.asked) {
             self.failures.push(failure);
         }
@@ -323,6 +327,17 @@ mod tests {
         verdict.signalled(libc::SIGINT);
         verdict.fail_late(lost());
         assert_eq!(verdict.result().1, 128 + libc::SIGINT);
+    }
+
+    #[test]
+    fn who_aborts_when_told_to_end_is_not_the_cause_but_who_crashes_is() {
+        for (signal, code) in [(libc::SIGABRT, 3), (libc::SIGPIPE, 3), (libc::SIGSEGV, 128 + libc::SIGSEGV)] {
+            let (mut verdict, server) = job(2);
+            verdict.ended(1, Ending { status: 3 << 8, ..Ending::default() }, &server);
+            assert_eq!(verdict.next_order(|_| false), Some(Order::End(libc::SIGTERM)));
+            verdict.ended(0, Ending { status: signal, ..Ending::default() }, &server);
+            assert_eq!(verdict.result().1, code);
+        }
     }
 
     #[test]
