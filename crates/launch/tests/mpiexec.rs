@@ -256,3 +256,16 @@ fn a_parent_that_ignores_the_ends_of_children_changes_nothing() {
         assert!(run.code == 3 && run.errors.contains("rank 1"), "{run:?}");
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_ends_the_job_with_the_reason() {
+    for hosts in [&[][..], &["--hosts", "a", "--launcher", "env X={host}"]] {
+        // The ranks still run, or have ended.
+        for words in [&["sh", "-c", "echo x; sleep 60"][..], &["echo", "x"]] {
+            let mut command = mpiexec(&[hosts, &["-n", "1"], words].concat());
+            command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+            let run = finish(command, "");
+            assert!(run.code == 1 && run.errors.contains("cannot be written (No space left"), "{words:?}: {run:?}");
+        }
+    }
+}

@@ -202,8 +202,8 @@ impl Fleet {
 
     /// Deadlines, changes of phase, and what is owed to proxies.
     fn after_events(&mut self) {
-        if self.destinations[0].is_gone() && self.verdict.is_running() {
-            self.verdict.fail(Failure::OutputGone);
+        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
+            self.verdict.fail(failure);
         }
         if self.ready_by.is_some_and(|at| at <= Instant::now()) {
             self.ready_by = None;
@@ -364,9 +364,7 @@ impl Fleet {
             }
         }
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
-        let (sentence, code) = self.verdict.result();
-        last_words(&mut self.destinations, sentence, &self.signals);
-        code
+        last_words(&mut self.destinations, self.verdict, &self.signals)
     }
 }
 

@@ -133,8 +133,8 @@ impl Job {
     /// Deadlines and changes of phase.
     fn after_events(&mut self) {
         self.streams.release(&mut self.destinations);
-        if self.destinations[0].is_gone() && self.verdict.is_running() {
-            self.verdict.fail(Failure::OutputGone);
+        if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
+            self.verdict.fail(failure);
         }
         if self.verdict.is_about_to_end() {
             // The MPI_Abort that made this rank give up may still lie in another rank's socket.
@@ -250,9 +250,7 @@ impl Job {
         let signals = &self.signals;
         let makes_room = |to: &mut [Destination; 2]| to.iter_mut().all(|to| !to.is_full() || to.drain(signals));
         self.streams.finish(&mut self.buffer, &mut self.destinations, makes_room);
-        let (sentence, code) = self.verdict.result();
-        last_words(&mut self.destinations, sentence, signals);
-        code
+        last_words(&mut self.destinations, self.verdict, signals)
     }
 }
 

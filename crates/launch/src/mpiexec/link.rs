@@ -49,7 +49,7 @@ impl Link {
 
     /// Writes what can be written without waiting.
     pub(super) fn flush(&mut self) {
-        self.gone |= !write_ready(self.output.as_fd(), &mut self.queue, false);
+        self.gone |= write_ready(self.output.as_fd(), &mut self.queue, false).is_err();
     }
 
     /// Writes everything, waiting for the other end as long as it reads something every now and then; false when it does

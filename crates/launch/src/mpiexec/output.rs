@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
+use super::report::Failure;
 use super::signals;
+use super::verdict::Verdict;
 
 /// How long an incomplete line waits for its end.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
@@ -28,22 +31,24 @@ pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
 }
 
-/// Writes what of a queue can be written without waiting (`at_once`: all of it); false: nobody will ever read it, and it is
-/// given up.
-pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_once: bool) -> bool {
-    let (mut written, mut is_read) = (0, true);
+/// Writes what of a queue can be written without waiting (`at_once`: all of it).
+///
+/// # Errors
+/// What the system says when it can never be written; it is given up.
+pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_once: bool) -> Result<(), Errno> {
+    let (mut written, mut outcome) = (0, Ok(()));
     while written < queue.len() && (at_once || is_writable(descriptor, Duration::ZERO)) {
         let piece = &queue[written..];
         let piece = if at_once { piece } else { &piece[..piece.len().min(CERTAIN)] };
         match rustix::io::write(descriptor, piece) {
             Ok(count) => written += count,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => break,
-            Err(_) => (written, is_read) = (queue.len(), false),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => break,
+            Err(error) => (written, outcome) = (queue.len(), Err(error)),
         }
     }
     queue.drain(..written);
-    is_read
+    outcome
 }
 
 /// What takes lines.
@@ -58,19 +63,22 @@ pub(crate) struct Destination {
     queue: Vec<u8>,
     /// Regular files take everything at once.
     is_file: bool,
-    gone: bool,
+    /// Why nothing is written any more.
+    lost: Option<Errno>,
 }
 
 impl Destination {
     pub(crate) fn new(descriptor: BorrowedFd<'static>) -> Destination {
         let is_file = rustix::fs::fstat(descriptor)
             .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile);
-        Destination { descriptor, queue: Vec::new(), is_file, gone: false }
+        Destination { descriptor, queue: Vec::new(), is_file, lost: None }
     }
 
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
-        self.gone |= !write_ready(self.descriptor, &mut self.queue, self.is_file);
+        if let Err(error) = write_ready(self.descriptor, &mut self.queue, self.is_file) {
+            self.lost = self.lost.or(Some(error));
+        }
     }
 
     /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has ended the wait.
@@ -98,29 +106,41 @@ impl Destination {
         self.queue.is_empty()
     }
 
-    /// True when nobody reads it any more.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.gone
+    /// What it means for the job when nothing is written any more; `None`: all is well.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.lost.map(|error| match error {
+            // A reader that has gone: of a pipe, of a connection, of a terminal.
+            Errno::PIPE | Errno::CONNRESET => Failure::OutputGone,
+            Errno::IO if !self.is_file => Failure::OutputGone,
+            other => Failure::OutputFails { reason: io::Error::from(other).to_string() },
+        })
     }
 }
 
 impl Sink for Destination {
     /// Takes bytes and writes what can be written now.
     fn write(&mut self, bytes: &[u8]) {
-        if !self.gone {
+        if self.lost.is_none() {
             self.queue.extend_from_slice(bytes);
             self.flush();
         }
     }
 }
 
-/// The end of all output: what still waits, and behind it the sentence about the job, if there is one.
-pub(crate) fn last_words(destinations: &mut [Destination; 2], sentence: Option<String>, signals: &OwnedFd) {
+/// The end of all output: what still waits, and behind it the sentence about the job, if there is one. Returns the exit
+/// code.
+pub(crate) fn last_words(destinations: &mut [Destination; 2], mut verdict: Verdict, signals: &OwnedFd) -> i32 {
     destinations[0].drain(signals);
+    // A reader that leaves after the ranks have ended has read enough; a disk that is full has not taken everything.
+    if let Some(failure) = destinations[0].failure().filter(|failure| *failure != Failure::OutputGone) {
+        verdict.fail_late(failure);
+    }
+    let (sentence, code) = verdict.result();
     if let Some(sentence) = sentence {
         destinations[1].write(format!("{sentence}\n").as_bytes());
     }
     destinations[1].drain(signals);
+    code
 }
 
 /// What reading a rank's stream gave.
@@ -163,7 +183,7 @@ impl Stream {
                 self.take(&buffer[..count], to);
                 Reading::Some
             }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Reading::Nothing,
+            Err(Errno::AGAIN | Errno::INTR) => Reading::Nothing,
             Err(error) => {
                 debug_assert_eq!(io::Error::from(error).kind(), io::ErrorKind::Other, "a pipe gives no other error");
                 Reading::End
@@ -276,6 +296,6 @@ mod tests {
         assert!(to.is_full());
         drop(reader);
         to.flush();
-        assert!(to.is_gone() && to.is_empty());
+        assert!(to.failure() == Some(Failure::OutputGone) && to.is_empty());
     }
 }

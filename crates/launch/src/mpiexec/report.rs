@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Asked { signal: i32 },
     /// Nobody reads the output any more.
     OutputGone,
+    /// The output cannot be written: why.
+    OutputFails { reason: String },
     /// The guardian process was killed.
     GuardianGone,
     /// A host cannot be reached, or not any more.
@@ -40,7 +42,8 @@ impl Failure {
     /// others give up, not the other way round.
     fn weight(&self) -> u32 {
         match self {
-            Failure::Asked { .. } | Failure::Timeout { .. } | Failure::OutputGone | Failure::GuardianGone => 0,
+            Failure::Asked { .. } | Failure::Timeout { .. } | Failure::GuardianGone => 0,
+            Failure::OutputGone | Failure::OutputFails { .. } => 0,
             Failure::Start { .. } | Failure::Abort { .. } | Failure::HostGone { .. } => 1,
             Failure::Signal { .. } => 2,
             Failure::Exit { .. } => 3,
@@ -55,7 +58,7 @@ impl Failure {
             Failure::Start { code, .. } => code,
             Failure::Signal { signal, .. } | Failure::Asked { signal } => 128 + signal,
             Failure::WithoutFinalize { .. } | Failure::WithoutInit { .. } => 1,
-            Failure::GuardianGone | Failure::HostGone { .. } => 1,
+            Failure::GuardianGone | Failure::HostGone { .. } | Failure::OutputFails { .. } => 1,
             Failure::Timeout { .. } => 124,
             Failure::OutputGone => 128 + 13,
         }
@@ -92,6 +95,9 @@ impl Failure {
             }
             Failure::Asked { signal } => format!("mpiexec: ended by {}.", signal_name(*signal)),
             Failure::OutputGone => "mpiexec: nobody reads the output any more; the job is ended.".to_owned(),
+            Failure::OutputFails { reason } => {
+                format!("mpiexec: the output cannot be written ({reason}); the job is ended.")
+            }
             Failure::HostGone { name, reason } => {
                 format!("mpiexec: host {name} is lost ({reason}); the job is ended.")
             }
