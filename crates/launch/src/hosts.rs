@@ -78,9 +78,32 @@ fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
     }
 }
 
-/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks share a triple.
+/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks share a triple, and a list
+/// that begins again is written once: clients of PMI-1 take a value of about a thousand bytes at most.
 pub fn write_mapping(node_of_rank: &[u32]) -> String {
-    // First host, hosts, ranks of each.
+    let (whole, once) = (triples(node_of_rank), triples(&node_of_rank[..period(node_of_rank)]));
+    let shorter = if once.len() < whole.len() { once } else { whole };
+    let texts: Vec<String> =
+        shorter.iter().map(|(first, hosts, ranks)| format!(",({first},{hosts},{ranks})")).collect();
+    format!("(vector{})", texts.concat())
+}
+
+/// The least number of things after which a list begins again (by Knuth, Morris and Pratt).
+fn period(list: &[u32]) -> usize {
+    // How much of the beginning each part of the list ends with, itself not counted.
+    let mut borders = vec![0; list.len()];
+    for at in 1..list.len() {
+        let mut border: usize = borders[at - 1];
+        while border > 0 && list[border] != list[at] {
+            border = borders[border - 1];
+        }
+        borders[at] = border + usize::from(list[border] == list[at]);
+    }
+    list.len() - borders.last().copied().unwrap_or(0)
+}
+
+/// Runs of ranks: first host, hosts, ranks of each.
+fn triples(node_of_rank: &[u32]) -> Vec<(u32, u32, usize)> {
     let mut triples: Vec<(u32, u32, usize)> = Vec::new();
     let mut rest = node_of_rank;
     while let Some(&node) = rest.first() {
@@ -91,9 +114,7 @@ pub fn write_mapping(node_of_rank: &[u32]) -> String {
         }
         rest = &rest[run..];
     }
-    let triples: Vec<String> =
-        triples.iter().map(|(first, hosts, ranks)| format!(",({first},{hosts},{ranks})")).collect();
-    format!("(vector{})", triples.concat())
+    triples
 }
 
 /// Numbers equal things equally, from 0 in order of first appearance.
@@ -160,7 +181,11 @@ mod tests {
     fn regular_mappings_are_short() {
         let nodes: Vec<u32> = (0..256).map(|rank| rank / 32).collect();
         assert_eq!(write_mapping(&nodes), "(vector,(0,8,32))");
-        assert_eq!(write_mapping(&[0, 0, 1, 0]), "(vector,(0,1,2),(1,1,1),(0,1,1))");
+        assert_eq!(write_mapping(&[0, 0, 1, 1, 0]), "(vector,(0,2,2))");
+        assert_eq!(write_mapping(&[0, 1, 1, 0, 2]), "(vector,(0,1,1),(1,1,2),(0,1,1),(2,1,1))");
+        let in_turn: Vec<u32> = (0..999).map(|rank| rank % 3).collect();
+        assert_eq!(write_mapping(&in_turn), "(vector,(0,3,1))");
+        assert_eq!(write_mapping(&[]), "(vector)");
     }
 
     proptest! {
