@@ -277,7 +277,7 @@ impl Frames {
             let why = match worked {
                 UDP => "Ethernet frames of the type 0x88b5 do not arrive, while UDP does",
                 RAW => "UDP does not arrive, while Ethernet frames of the type 0x88b5 do",
-                _ => "no frames arrive",
+                _ => "UDP does not arrive, or not at all ports",
             };
             why.clone_into(&mut way.why);
         }

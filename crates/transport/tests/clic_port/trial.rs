@@ -8,7 +8,7 @@ use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Port, RawSide};
 use towpath_transport::clic::wire::{Opposite, try_ways};
 
-use crate::hosts::{Hosts, ip, with_hosts};
+use crate::hosts::{Hosts, ip, tool, with_hosts};
 
 /// Longer than ways need that work.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -47,6 +47,25 @@ fn a_network_that_loses_the_longest_packets_is_not_used() {
             ip(&format!("link set eth mtu {mtu}")).unwrap();
             assert_eq!(verdicts(ports), [0, 0], "{mtu}");
             ip("link set eth mtu 9000").unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_network_that_loses_trains_or_bulk_is_not_used() {
+    with_hosts("trial::a_network_that_loses_trains_or_bulk_is_not_used", 2, 1500, |hosts| {
+        hosts.enter(1);
+        if let Err(reason) = tool("nft", "add table ip wall") {
+            return println!("skipped: {reason}");
+        }
+        tool("nft", "add chain ip wall arrive { type filter hook input priority 0 ; }").unwrap();
+        // Trains come from the port for bulk, bulk goes to that of the other.
+        for (end, host) in [("sport", 0), ("dport", 1)] {
+            let ports = ports(hosts);
+            let port = ports[host].address().bulk_port;
+            hosts.enter(1);
+            tool("nft", &format!("add rule ip wall arrive udp {end} {port} drop")).unwrap();
+            assert_eq!(verdicts(ports), [0, 3], "{end}");
         }
     });
 }

@@ -1,15 +1,18 @@
 //! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
 //!
 //! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. It is as long as
-//! the longest packet, since some switches pass shorter ones only. A host whose probes are all answered stays as long as it hears of
+//! the longest packet, since some switches pass shorter ones only; beside it go a train and bulk, which travel between other ports, and
+//! the answer says which of the three have come: firewalls may pass some only. A host whose probes are all answered stays as long as it hears of
 //! others, since they may still wait for its answers; one that has answered by one way is not waited for long by the others, unless
 //! one of those is needed. Both hosts must find a way good for it to be used; the launcher carries their verdicts.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::Identity;
-use crate::clic::frame::{Header, Kind};
-use crate::clic::port::{Port, Way};
+use crate::clic::frame::{HEADER_BYTES, Header, Kind};
+use crate::clic::key::JobKey;
+use crate::clic::port::{Arrivals, Frame, Places, Port, Way};
 
 /// Between two probes of a way.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -23,6 +26,11 @@ const LEAST_GRACE: Duration = Duration::from_millis(20);
 pub const RAW: u8 = 1;
 /// Works by UDP.
 pub const UDP: u8 = 2;
+
+/// What a way must carry: a frame alone, a train, bulk.
+const ALONE: u8 = 1;
+const TRAIN: u8 = 2;
+const BULK: u8 = 4;
 
 /// Which ways work, by host and rail: [`RAW`], [`UDP`], both or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +67,7 @@ pub fn try_ways(
         identity,
         opposites,
         works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
+        came: opposites.iter().map(|opposite| vec![[0; 2]; opposite.rails.len()]).collect(),
         met: vec![None; opposites.len()],
         is_done: vec![false; opposites.len()],
         others_are_done: opposites.iter().map(|opposite| !opposite.is_tried()).collect(),
@@ -95,6 +104,8 @@ struct Trial<'a> {
     opposites: &'a [Opposite],
     /// By host and rail: ways over which own probes were answered.
     works: Vec<Vec<u8>>,
+    /// By host, rail and way: what has come of its probes.
+    came: Vec<Vec<[u8; 2]>>,
     /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants nothing more.
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
@@ -139,23 +150,34 @@ impl Trial<'_> {
         let opposite = &self.opposites[host];
         let Some((port, ways)) = opposite.rails.get(rail) else { return };
         let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else { return };
-        let header = Header {
-            sequence: 0,
-            source: self.identity.own.0,
-            endpoint: opposite.endpoint,
-            length: 0,
-            kind,
-            rail: rail as u8,
-            flags: 0,
-            session: 0,
-            acknowledged: 0,
-            words: [which as u32, u32::from(self.is_done[host])],
+        let header = |parts: u8| {
+            let header = Header {
+                sequence: 0,
+                source: self.identity.own.0,
+                endpoint: opposite.endpoint,
+                length: 0,
+                kind,
+                rail: rail as u8,
+                flags: 0,
+                session: 0,
+                acknowledged: 0,
+                words: [which as u32 | u32::from(parts) << 8, u32::from(self.is_done[host])],
+            };
+            header.encode(&self.identity.key, &[])
         };
-        // The header says that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
-        let filling = if kind == Kind::Probe { usize::from(way.longest_body()) } else { 0 };
-        let header = header.encode(&self.identity.key, &[]);
+        // Headers say that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
+        let body = self.zeros.as_ptr();
+        let two = |parts: u8, length: usize| [Frame { header: header(parts), body, length }; 2];
         // SAFETY: there are as many zeros. A probe that does not go out is a probe without an answer.
-        let _ = unsafe { port.send(&way, &header, self.zeros.as_ptr(), filling) };
+        unsafe {
+            if kind == Kind::Echo {
+                port.send(&way, &header(self.came[host][rail][which]), body, 0);
+            } else {
+                port.send(&way, &header(ALONE), body, usize::from(way.longest_body()));
+                port.send_train(&way, &two(TRAIN, 0));
+                port.send_bulk(&way, &two(BULK, usize::from(way.payload())));
+            }
+        }
     }
 
     /// Probes what has not been answered, and tells those who have answered but want something themselves.
@@ -171,34 +193,58 @@ impl Trial<'_> {
 
     /// Takes what has come.
     fn listen(&mut self, ports: &mut [Port], now: Instant) -> bool {
-        let mut headers = Vec::new();
+        let mut heard = Heard { key: self.identity.key, headers: Vec::new() };
         for port in ports.iter_mut() {
-            let mut take = |frame: &[u8]| {
-                headers.extend(Header::decode(&self.identity.key, frame).ok().map(|(header, _)| header));
-            };
-            port.receive(64, &mut take);
+            port.receive(64, &mut |frame| heard.note(frame));
+            port.receive_bulk(64, &mut heard);
         }
-        for header in &headers {
+        let mut probed = BTreeSet::new();
+        for header in &heard.headers {
             let host = self.opposites.iter().position(|opposite| opposite.rank == header.source);
-            let (Some(host), which) = (host.filter(|_| header.endpoint == self.identity.endpoint), header.words[0])
-            else {
-                continue;
-            };
+            let Some(host) = host.filter(|_| header.endpoint == self.identity.endpoint) else { continue };
+            let [which, parts, ..] = header.words[0].to_le_bytes();
             let rail = usize::from(header.rail);
             if rail >= self.opposites[host].rails.len() || which > 1 {
                 continue;
             }
             self.others_are_done[host] |= header.words[1] != 0;
             match header.kind {
-                Kind::Probe => self.send(ports, Kind::Echo, host, rail, which as usize),
+                Kind::Probe => {
+                    self.came[host][rail][usize::from(which)] |= parts;
+                    probed.insert((host, rail, usize::from(which)));
+                }
                 Kind::Echo => {
-                    self.works[host][rail] |= 1 << which;
+                    let whole = parts == ALONE | TRAIN | BULK;
+                    self.works[host][rail] |= u8::from(whole) << which;
                     self.met[host].get_or_insert(now);
                 }
                 _ => {}
             }
         }
-        !headers.is_empty()
+        for (host, rail, which) in probed {
+            self.send(ports, Kind::Echo, host, rail, which);
+        }
+        !heard.headers.is_empty()
+    }
+}
+
+/// Headers of this job that came.
+struct Heard {
+    key: JobKey,
+    headers: Vec<Header>,
+}
+
+impl Heard {
+    fn note(&mut self, frame: &[u8]) {
+        self.headers.extend(Header::decode(&self.key, frame).ok().map(|(header, _)| header));
+    }
+}
+
+impl Arrivals for Heard {
+    fn predict(&mut self, _: &mut Places) {}
+
+    fn take(&mut self, header: &[u8; HEADER_BYTES], _: *const u8, _: usize) {
+        self.note(header);
     }
 }
 
@@ -276,6 +322,7 @@ mod tests {
             identity: &identities[1],
             opposites: &opposites[1],
             works: vec![vec![0]],
+            came: vec![vec![[0; 2]]],
             met: vec![None],
             is_done: vec![false],
             others_are_done: vec![false],
@@ -318,6 +365,7 @@ mod tests {
                 identity: &identity,
                 opposites: &opposites,
                 works: vec![vec![works]],
+                came: vec![vec![[0; 2]]],
                 met: vec![Some(met)],
                 is_done: vec![false],
                 others_are_done: vec![false],
