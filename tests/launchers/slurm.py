@@ -115,6 +115,8 @@ def rows(prefix, program):
     yield "mpiexec in an allocation uses its nodes", ["salloc", "-Q", "-N2", "--ntasks-per-node=2", mpiexec, "-n", 4, facts, "exchange"], \
         0, "^exchanged$", 4
     yield "mpiexec in an allocation, a C program", ["salloc", "-Q", "-N2", "--ntasks-per-node=2", mpiexec, "-n", 4, program], 0, "ok: 4 ranks", 1
+    yield "mpiexec in an allocation of one node runs there, with its tasks", \
+        ["salloc", "-Q", "-N1", "-n2", mpiexec, "sh", "-c", "echo $PMI_SIZE on $SLURMD_NODENAME"], 0, r"^2 on \w", 2
     yield "mpiexec in an allocation, exit code", ["salloc", "-Q", "-N2", "-n2", mpiexec, "-n", 2, "sh", "-c", "exit $((PMI_RANK * 5))"], \
         5, "rank 1 .*exited with code 5", 1
 
