@@ -299,7 +299,7 @@ impl Wires {
         let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
         self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
         let by_parting = !self.parting.is_empty();
-        if by_parting && !by_clic {
+        if by_parting && !self.take_last_frames(sink) {
             self.part(sink);
         }
         let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
@@ -309,6 +309,16 @@ impl Wires {
             self.pass = PASSES;
         }
         by_strict | by_clic | by_tcp | by_ofi | by_parting
+    }
+
+    /// Takes frames from wherever they may have come; true if there were some, so that there may be more.
+    #[cold]
+    fn take_last_frames(&mut self, sink: &mut impl Sink) -> bool {
+        let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
+        self.clic.as_mut().is_some_and(|clic| {
+            clic.look_everywhere();
+            clic.progress(&mut Apart { sink, routes, parting, asked })
+        })
     }
 
     /// Peers that one of two wires has lost: the other loses them too, and when both have, that is reported. The end of a connection is

@@ -39,9 +39,13 @@ impl Sink for Inbox {
 
 /// Two processes, each on a host of its own in name, joined by frames and a connection.
 fn pair() -> Vec<(Wires, Inbox)> {
+    pair_with(RawSide::Closed)
+}
+
+/// As [`pair`]; frames go by UDP, whatever is open below IP.
+fn pair_with(raw: RawSide) -> Vec<(Wires, Inbox)> {
     let interface = interfaces(Some("lo")).remove(0);
-    let mut ports: Vec<Option<Port>> =
-        (0..2).map(|_| Some(Port::open(&interface, None, RawSide::Closed).unwrap())).collect();
+    let mut ports: Vec<Option<Port>> = (0..2).map(|_| Some(Port::open(&interface, None, raw).unwrap())).collect();
     let ends: Vec<_> = ports.iter().flatten().map(|port| (port.endpoint(), port.address())).collect();
     let listeners = [0, 1].map(|_| Listener::open().unwrap());
     let numbers = [listeners[0].port(), listeners[1].port()];
@@ -127,6 +131,23 @@ fn the_end_of_a_connection_ends_the_peer_by_frames_too_and_is_told_once() {
     assert_eq!((&inbox.lost[..], inbox.messages), (&[PeerIndex(1)][..], 2));
     // Nothing is waited for that it owes.
     assert!(!wires.busy());
+}
+
+#[test]
+fn what_a_peer_has_sent_before_it_dies_arrives_by_whatever_sockets() {
+    for _ in 0..20 {
+        let mut wires = pair_with(RawSide::Small);
+        exchange(&mut wires);
+        // Until nobody seems to use UDP beside what is below IP.
+        for _ in 0..10_000 {
+            let (wires, inbox) = &mut wires[0];
+            wires.progress(inbox);
+        }
+        say(&mut wires[1].0, 0);
+        drop(wires.pop());
+        until(&mut wires, |wires| !wires[0].1.lost.is_empty());
+        assert_eq!(wires[0].1.messages, 2);
+    }
 }
 
 #[test]

@@ -56,8 +56,13 @@ impl Sink for Heard {
 
 /// Two wires that lead to each other by UDP, and where each is reached.
 fn pair() -> ([Clic; 2], [Address; 2]) {
+    pair_with(RawSide::Closed)
+}
+
+/// As [`pair`]; frames go by UDP, whatever is open below IP.
+fn pair_with(raw: RawSide) -> ([Clic; 2], [Address; 2]) {
     let interface = interfaces(Some("lo")).remove(0);
-    let ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+    let ports = [(); 2].map(|()| Port::open(&interface, None, raw).unwrap());
     let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
     let mut ports = ports.into_iter();
     let wires = [0, 1].map(|own: usize| {
@@ -163,6 +168,24 @@ fn send(from: &mut Clic, number: u64, length: usize) {
     };
     while from.copied(0, &header, length, fill).is_err() {
         from.progress(&mut Nothing);
+    }
+}
+
+#[test]
+fn whoever_is_woken_takes_what_came_by_whatever_socket() {
+    let ([mut from, mut to], _) = pair_with(RawSide::Small);
+    for number in 0..20 {
+        // Until nobody seems to use UDP beside what is below IP.
+        for _ in 0..10_000 {
+            to.progress(&mut Nothing);
+        }
+        to.fall_asleep();
+        send(&mut from, number, 100);
+        from.progress(&mut Nothing);
+        assert!(is_readable(&to));
+        let mut heard = Heard::default();
+        to.progress(&mut heard);
+        assert_eq!(heard.0, [number]);
     }
 }
 

@@ -396,6 +396,11 @@ impl Input {
         came
     }
 
+    /// The next [`Input::receive`] looks at the UDP side too, in any case.
+    pub fn look_everywhere(&mut self) {
+        self.quiet = SELDOM;
+    }
+
     /// Clears errors of sockets that nothing is read from, such as that the interface was down: they would wake sleepers for ever.
     #[cold]
     fn clear_errors(&mut self) {

@@ -351,6 +351,7 @@ impl Clic {
         let groups = self.asleep || self.holdings.groups.awaited;
         if self.asleep {
             self.asleep = false;
+            self.look_everywhere();
             if !self.drowsy {
                 self.call(|endpoint, now, desk| endpoint.set_asleep(now, false, desk));
             }
@@ -385,6 +386,11 @@ impl Clic {
             self.holdings.settle();
         }
         moved | self.report(sink)
+    }
+
+    /// The next [`Clic::progress`] looks at all sockets, also those by which something comes seldom.
+    pub fn look_everywhere(&mut self) {
+        self.inputs.iter_mut().for_each(Input::look_everywhere);
     }
 
     /// Reports what ended.
