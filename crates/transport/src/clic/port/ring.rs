@@ -14,10 +14,8 @@ use super::{Counters, filter};
 
 /// What the kernel writes in front of a packet, rounded up.
 const FRONT: usize = 96;
-/// A slot is a multiple of this, so that four of them are whole pages: the kernel allocates slots in blocks of pages.
+/// A slot is a multiple of this, which whole pages are too: the kernel allocates slots in blocks of pages.
 const UNIT: usize = 1024;
-/// Slots of a block.
-const PER_BLOCK: usize = 4;
 /// Slots of a ring for packets of 1500 bytes,
 const SLOTS: usize = 512;
 /// and of one for longer packets, that takes 2.3 MiB at 9000 bytes.
@@ -42,14 +40,8 @@ impl Ring {
     /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long at most.
     pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
-        let slot = (longest + FRONT).next_multiple_of(UNIT);
-        let count = if slot > 2 * UNIT { LONG_SLOTS } else { SLOTS };
-        let request = libc::tpacket_req {
-            tp_block_size: (slot * PER_BLOCK) as u32,
-            tp_block_nr: (count / PER_BLOCK) as u32,
-            tp_frame_size: slot as u32,
-            tp_frame_nr: count as u32,
-        };
+        let request = request(longest, rustix::param::page_size());
+        let (slot, count) = (request.tp_frame_size as usize, request.tp_frame_nr as usize);
         // SAFETY: the option takes such a value.
         unsafe { set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)? };
         // SAFETY: the kernel chooses the address, so no memory in use is replaced.
@@ -89,6 +81,19 @@ impl Ring {
             self.next = if self.next + 1 == self.count { 0 } else { self.next + 1 };
         }
         true
+    }
+}
+
+/// A ring for packets of `longest` bytes, in blocks that are whole pages.
+fn request(longest: usize, page: usize) -> libc::tpacket_req {
+    let slot = (longest + FRONT).next_multiple_of(UNIT);
+    let count = if slot > 2 * UNIT { LONG_SLOTS } else { SLOTS };
+    let in_block = page / UNIT;
+    libc::tpacket_req {
+        tp_block_size: (slot * in_block) as u32,
+        tp_block_nr: (count / in_block) as u32,
+        tp_frame_size: slot as u32,
+        tp_frame_nr: count as u32,
     }
 }
 
@@ -134,4 +139,22 @@ pub(super) fn filtered(endpoint: u16, share: filter::Share) -> io::Result<OwnedF
     // Older kernels do not know it; the filter looks at the direction too.
     let _ = set_number(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_pages_whatever_a_page_is() {
+        for page in [4, 16, 64].map(|kilobytes| kilobytes * 1024) {
+            for longest in [1280, 1500, 9000, 16 << 10] {
+                let request = request(longest, page);
+                let (block, slot) = (request.tp_block_size as usize, request.tp_frame_size as usize);
+                assert_eq!((block % page, block % slot), (0, 0), "{longest} {page}");
+                assert_eq!(request.tp_frame_nr as usize, block / slot * request.tp_block_nr as usize);
+                assert!(slot >= longest + FRONT);
+            }
+        }
+    }
 }
