@@ -30,7 +30,8 @@ LIMIT = 60
 CLIC = "clic over eth0 by Ethernet frames"
 TCP = "tcp, since "
 NO_SOCKETS = "host gives its ranks no packet sockets (CAP_NET_RAW)"
-REFUSED = "clic over eth0 by UDP (The network between hosts cannot be used: the system refuses to open a packet socket"
+ALSO = " (The network between hosts cannot be used: the system refuses to open a packet socket (Operation not permitted"
+REFUSED = "clic over eth0 by UDP" + ALSO
 SWALLOWED = TCP + "Ethernet frames of the type 0x88b5 do not arrive, while UDP does"
 ROUTE = re.compile(r"host (\d+) \(rank \d+\): (.*?)(?=; host \d+ \(rank |$)")
 WITHOUT_RAW = ["setpriv", "--bounding-set=-net_raw"]
@@ -62,7 +63,7 @@ ROWS = [
     Row("a router between", "--hosts 2 --segments 2", "host0,host1", {(0, 1): TCP + "it is in no network of this host"}, by="tcp"),
     Row("two segments", "--hosts 4 --segments 2", "host0,host1,host2,host3",
         {(0, 1): TCP, (0, 2): CLIC, (0, 3): TCP, (1, 2): TCP, (1, 3): CLIC, (2, 3): TCP}),
-    Row("without CAP_NET_RAW", "--hosts 2", "host0,host1", {(0, 1): TCP + "this " + NO_SOCKETS}, WITHOUT_RAW, by="tcp"),
+    Row("without CAP_NET_RAW", "--hosts 2", "host0,host1", {(0, 1): TCP + "this " + NO_SOCKETS + ALSO}, WITHOUT_RAW, by="tcp"),
     Row("without CAP_NET_RAW, frames wanted", "--hosts 2", "host0,host1", {(0, 1): REFUSED}, WITHOUT_RAW,
         {"TOWPATH_NETWORK": "clic", **ALL_FRAMES}, by="clic"),
     Row("many ranks on a host", "--hosts 3", "host0:1,host1:1,host2:5",

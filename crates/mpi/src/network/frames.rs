@@ -55,6 +55,8 @@ pub(super) struct Frames {
     exceeds_raw: bool,
     /// Why this host takes no part; then there are no ports.
     absence: Option<Absence>,
+    /// What the system said when it refused this process a socket.
+    refusal: String,
     /// Processes of this host share processors.
     shares: bool,
     ports: Vec<Port>,
@@ -84,6 +86,7 @@ impl Frames {
             bulk: Bulk::of_settings()?,
             exceeds_raw,
             absence,
+            refusal: String::new(),
             shares: false,
             ports: Vec::new(),
             key: JobKey([0; 2]),
@@ -110,10 +113,14 @@ impl Frames {
             let endpoint = self.ports.first().map(Port::endpoint);
             let port = match Port::open(interface, endpoint, raw) {
                 Ok(port) => port,
-                Err(_) if !self.choice.only_frames() => continue,
+                Err(error) if !self.choice.only_frames() => {
+                    self.refusal = in_brackets(&error);
+                    continue;
+                }
                 Err(error) => return Err(failed_start(error)),
             };
-            if !self.choice.udp() && port.without_raw().is_some() {
+            if let Some(error) = port.without_raw().filter(|_| !self.choice.udp()) {
+                self.refusal = in_brackets(error);
                 self.ports.clear();
                 self.absence = Some(Absence::Refused);
                 return Ok(());
@@ -201,7 +208,11 @@ impl Frames {
 
     /// Another host is not reached by frames, for a reason of this host, if it has one, else for the given one.
     fn apart(&self, why: String) -> Way {
-        let why = self.absence.map_or(why, |absence| absence.reason("this host"));
+        let why = match self.absence {
+            Some(Absence::Refused) => Absence::Refused.reason("this host") + &self.refusal,
+            Some(absence) => absence.reason("this host"),
+            None => why,
+        };
         Way { card: HostCard::default(), rails: Vec::new(), why }
     }
 
@@ -391,6 +402,11 @@ impl Frames {
     }
 }
 
+/// An error behind a sentence.
+fn in_brackets(error: &impl std::fmt::Display) -> String {
+    format!(" ({error})")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +417,7 @@ mod tests {
             bulk: Bulk::Best,
             exceeds_raw: false,
             absence: None,
+            refusal: String::new(),
             shares: false,
             ports: Vec::new(),
             key: JobKey([0; 2]),
