@@ -81,18 +81,7 @@ impl Frames {
         };
         let exceeds_raw = ranks > RAW_RANKS;
         let raw = if choice.raw() && !exceeds_raw { RawSide::Small } else { RawSide::Closed };
-        let mut frames = Frames {
-            choice,
-            bulk: Bulk::of_settings()?,
-            exceeds_raw,
-            absence,
-            refusal: String::new(),
-            shares: false,
-            ports: Vec::new(),
-            key: JobKey([0; 2]),
-            ways: Vec::new(),
-            everywhere: false,
-        };
+        let mut frames = Frames { exceeds_raw, absence, ..Frames::without_ports(choice, Bulk::of_settings()?) };
         if absence.is_none() {
             frames.open_ports(interfaces(config::setting(INTERFACES).as_deref()), raw)?;
         }
@@ -101,6 +90,21 @@ impl Frames {
             place.store(u32::from(address.port) | u32::from(address.bulk_port) << 16, Ordering::Release);
         }
         Ok(frames)
+    }
+
+    fn without_ports(choice: Choice, bulk: Bulk) -> Frames {
+        Frames {
+            choice,
+            bulk,
+            exceeds_raw: false,
+            absence: None,
+            refusal: String::new(),
+            shares: false,
+            ports: Vec::new(),
+            key: JobKey([0; 2]),
+            ways: Vec::new(),
+            everywhere: false,
+        }
     }
 
     /// Opens the usable ones of these interfaces. One that gives no UDP socket is left out, unless frames were asked for.
@@ -411,29 +415,15 @@ fn in_brackets(error: &impl std::fmt::Display) -> String {
 mod tests {
     use super::*;
 
-    fn frames(choice: Choice) -> Frames {
-        Frames {
-            choice,
-            bulk: Bulk::Best,
-            exceeds_raw: false,
-            absence: None,
-            refusal: String::new(),
-            shares: false,
-            ports: Vec::new(),
-            key: JobKey([0; 2]),
-            ways: Vec::new(),
-            everywhere: false,
-        }
-    }
-
     #[test]
     fn an_interface_without_sockets_is_left_out_unless_frames_were_asked_for() {
         let mut interface = interfaces(Some("lo")).remove(0);
         // Of the networks for documentation (RFC 5737): no socket can be bound to it.
         interface.network.address = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
-        let mut best = frames(Choice::Best);
+        let mut best = Frames::without_ports(Choice::Best, Bulk::Best);
         assert!(best.open_ports(vec![interface.clone()], RawSide::Small).is_ok());
         assert_eq!((best.ports.len(), best.absence), (0, Some(Absence::Refused)));
-        assert!(frames(Choice::Clic).open_ports(vec![interface], RawSide::Small).is_err());
+        let mut forced = Frames::without_ports(Choice::Clic, Bulk::Best);
+        assert!(forced.open_ports(vec![interface], RawSide::Small).is_err());
     }
 }
