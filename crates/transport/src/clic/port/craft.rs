@@ -121,7 +121,7 @@ impl Crafter {
     /// # Safety
     /// The bodies must be readable.
     pub(super) unsafe fn send_bulk(&mut self, template: &Template, frames: &[Frame]) -> (usize, Sent) {
-        let count = if self.cut.is_some() { super_frame(frames) } else { 1 };
+        let count = super_frame(frames);
         let Some(first) = frames.first() else { return (0, Sent::Taken) };
         let instructions = Instructions {
             flags: NEEDS_CHECKSUM,
