@@ -105,6 +105,14 @@ fn alone() -> (Vec<(Tcp, Inbox)>, SocketAddr) {
     (vec![(Tcp::new(listener, PeerIndex(0), key(), contacts.into()).unwrap(), Inbox::default())], place)
 }
 
+/// One wire, the process 1, that has a message for the process 0, which the test plays.
+fn facing(peer: &std::net::TcpListener) -> Vec<(Tcp, Inbox)> {
+    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
+    let mut wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
+    send(&mut wire, 0, 77);
+    vec![(wire, Inbox::default())]
+}
+
 const HELLO: Hello = Hello { from: 1, to: 0, nonce: [3; 16] };
 
 /// The bytes of a message without payload.
@@ -342,10 +350,7 @@ fn whoever_waits_for_a_place_where_nobody_answers_takes_the_connection_of_the_pe
 #[test]
 fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures() {
     let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
-    let wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
-    let mut wire = vec![(wire, Inbox::default())];
-    send(&mut wire[0].0, 0, 77);
+    let mut wire = facing(&peer);
     let peer = std::thread::spawn(move || {
         for accepted in [false; 7].into_iter().chain([true]) {
             let (mut stream, _) = peer.accept().unwrap();
@@ -370,10 +375,7 @@ fn refusals_of_a_peer_that_prefers_its_own_connection_do_not_count_as_failures()
 #[test]
 fn whoever_closes_before_a_word_is_tried_for_long() {
     let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let contact = Contact { peer: PeerIndex(0), places: vec![peer.local_addr().unwrap()] };
-    let wire = Tcp::new(Listener::open().unwrap(), PeerIndex(1), key(), vec![contact]).unwrap();
-    let mut wire = vec![(wire, Inbox::default())];
-    send(&mut wire[0].0, 0, 77);
+    let mut wire = facing(&peer);
     let peer = std::thread::spawn(move || (0..8).for_each(|_| drop(peer.accept().unwrap())));
     until(&mut wire, |wire| peer.is_finished() || !wire[0].1.lost.is_empty());
     assert!(wire[0].1.lost.is_empty(), "{:?}", wire[0].0.losses().of(PeerIndex(0)));
