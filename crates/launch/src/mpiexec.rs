@@ -40,6 +40,9 @@ use std::time::Duration;
 use options::{Command, Request};
 use plan::{Part, Plan, Refusal, Surroundings};
 
+/// More ranks than anybody has: a slip of the keyboard.
+const MOST_RANKS: usize = 1 << 20;
+
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {
     signals::notice_ends_of_children();
@@ -71,6 +74,10 @@ fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Re
     let hosts = host_choice::Hosts::of(&request).map_err(|sentence| Refusal { code: 2, sentence })?;
     let one_host = request.ranks_per_host.max(1);
     request.fill_up(hosts.as_ref().map_or(one_host, |hosts| host_list::room(&hosts.hosts, request.ranks_per_host)));
+    if request.size() > MOST_RANKS {
+        let sentence = format!("A job has {MOST_RANKS} ranks at most, not {}.", request.size());
+        return Err(Refusal { code: 2, sentence });
+    }
     let failed = |what: &str, error: std::io::Error| Refusal::from(format!("{what} ({error})."));
     let answered = signals::Set::answered();
     let mask = answered.block();

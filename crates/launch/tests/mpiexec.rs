@@ -163,6 +163,22 @@ fn help_version_and_mistakes() {
 }
 
 #[test]
+fn a_senseless_number_of_ranks_is_refused() {
+    let most = usize::MAX.to_string();
+    let slots = format!("a:{0},b:{0}", 1 << 20);
+    let lines: [&[&str]; 4] = [
+        &["-n", &most, "true"],
+        &["-n", &most, "true", ":", "-n", "1", "true"],
+        &["--hosts", "a,b", "-ppn", &most, "true"],
+        &["--hosts", &slots, "true"],
+    ];
+    for words in lines {
+        let run = run(words);
+        assert!(run.code == 2 && run.errors.contains("at most"), "{words:?}: {run:?}");
+    }
+}
+
+#[test]
 fn many_ranks_start_on_few_cores() {
     let run = shell(256, &[], "echo $PMI_RANK");
     assert_eq!((run.code, run.output.lines().count()), (0, 256), "{}", run.errors);

@@ -79,7 +79,7 @@ fn entry(text: &str) -> Result<Host, String> {
 }
 
 fn number(text: &str, whole: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|&number| (1..=1 << 20).contains(&number));
+    let number = text.parse().ok().filter(|&number| (1..=super::MOST_RANKS).contains(&number));
     number.ok_or_else(|| format!("'{text}' in '{whole}' is no number of ranks for a host."))
 }
 
@@ -111,9 +111,9 @@ fn names_agree(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
 }
 
-/// How many ranks the hosts take: `per_host` each, else their slots, else one.
+/// How many ranks the hosts take: `per_host` each, else their slots, else one; at most as many as a number can say.
 pub(crate) fn room(hosts: &[Host], per_host: usize) -> usize {
-    hosts.iter().map(|host| slots_of(host, per_host)).sum()
+    hosts.iter().fold(0, |room: usize, host| room.saturating_add(slots_of(host, per_host)))
 }
 
 fn slots_of(host: &Host, per_host: usize) -> usize {

@@ -57,9 +57,9 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// How many ranks the job has.
+    /// How many ranks the job has; at most as many as a number can say.
     pub(crate) fn size(&self) -> usize {
-        self.programs.iter().map(|program| program.ranks).sum()
+        self.programs.iter().fold(0, |size, program| size.saturating_add(program.ranks))
     }
 
     /// Gives so many ranks to each program for which no number was said.
