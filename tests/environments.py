@@ -47,6 +47,36 @@ def lock():
         yield
 
 
+@contextmanager
+def memory_swept():
+    """Removes what the peers' jobs that were killed meanwhile have left in /dev/shm, but what some process has mapped."""
+    before = segments_of_peers()
+    try:
+        yield
+    finally:
+        left = segments_of_peers() - before
+        mapped = mapped_files() if left else ""
+        for file in left:
+            if str(file) not in mapped:
+                file.unlink(missing_ok=True)
+
+
+def segments_of_peers():
+    """What MPICH, Intel MPI and Open MPI have in /dev/shm."""
+    return {file for pattern in ("mpich_shm_*", "Intel_MPI_*", "sm_segment.*") for file in Path("/dev/shm").glob(pattern)}
+
+
+def mapped_files():
+    """The maps of all processes that may be read, as text."""
+    text = ""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            text += maps.read_text()
+        except OSError:
+            pass
+    return text
+
+
 def command(arguments, log, **options):
     """Runs a command with its output in build/logs/LOG; shows the end of it when the command fails."""
     LOGS.mkdir(parents=True, exist_ok=True)

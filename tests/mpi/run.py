@@ -263,24 +263,6 @@ def shared_files():
     return {path.name for path in Path("/dev/shm").glob(".towpath*")}
 
 
-def segments_of_mpich():
-    """What MPICH has in /dev/shm. A job that is killed leaves it there."""
-    return set(Path("/dev/shm").glob("mpich_shm_*"))
-
-
-def remove_segments(files):
-    """Removes files of MPICH that no process has mapped."""
-    mapped = ""
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        try:
-            mapped += maps.read_text()
-        except OSError:
-            pass
-    for file in files:
-        if str(file) not in mapped:
-            file.unlink(missing_ok=True)
-
-
 def judge(case, status, output):
     """Compares status and output with what the list expects."""
     expected = case.test.get("exit", 0)
@@ -313,6 +295,7 @@ def report(case, output, verbose):
         sys.stdout.flush()
 
 
+@environments.memory_swept()
 def run_all(cases, library, options):
     """Runs all cases as often as asked. Returns the numbers of passed, failed and not started ones."""
     work = [(case, number) for number in range(options.repeat) for case in cases]
@@ -356,7 +339,6 @@ def main():
     if options.hosts and "HOSTS_NAMES" not in os.environ:
         network = [HERE.parent / "hosts" / "hosts.py", *links.words(options)]
         os.execv(sys.executable, [sys.executable, *(str(word) for word in network), "--", sys.executable, *sys.argv])
-    before = segments_of_mpich()
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
     try:
         passed, failed, late = run_all(cases, library, options)
@@ -364,8 +346,6 @@ def main():
         if busy:
             busy.kill()
             busy.wait()
-        if options.library == "mpich":
-            remove_segments(segments_of_mpich() - before)
     skipped += late
     traffic.show()
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
