@@ -74,7 +74,8 @@ NETWORKS = [
     Network("dying", "--rate 1gbit --rails 2 --kill-rail 1 --after 2", ["whole:4"], "towpath", anew=True, rounds=3),
     Network("lossy", "--rate 1gbit --kernel-loss 1", ["bandwidth:1048576"], "towpath-clic"),
     Network("eight", "--hosts 8 --mtu 9000", TO_ALL, "towpath", ranks=8, hosts=8),
-    Network("start", "--hosts 8", ["start"], "towpath|^(mpich|intel)$", ranks=256, hosts=8, pinned=False, rounds=3),
+    # A rank of Intel MPI takes 120 MB: 256 of them are more than the machine has, and what the system ends then may be anything.
+    Network("start", "--hosts 8", ["start"], "towpath|^mpich$", ranks=256, hosts=8, pinned=False, rounds=3),
 ]
 
 
