@@ -231,7 +231,7 @@ def chosen_of(everybody, network, options):
     return [one for one in everybody if re.search(network.who, one.name) and re.search(options.subjects, one.name)]
 
 
-@environments.memory_swept()
+@environments.segments_swept()
 def measure_all(options, everybody):
     """Makes each network in turn and measures on it."""
     done = defaultdict(int)

@@ -160,7 +160,7 @@ def measure(library, group):
     return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) == 3]
 
 
-@environments.memory_swept()
+@environments.segments_swept()
 def measure_all(options, chosen):
     """All rounds, written to the CSV file as they come. Groups in the outer loop: a row's rounds lie near each other in time."""
     path = OUT / "results.csv"

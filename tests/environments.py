@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +48,7 @@ def lock():
 
 
 @contextmanager
-def memory_swept():
+def segments_swept():
     """Removes what the peers' jobs that were killed meanwhile have left in /dev/shm, but what some process has mapped."""
     before = segments_of_peers()
     try:
@@ -62,18 +62,23 @@ def memory_swept():
 
 
 def segments_of_peers():
-    """What MPICH, Intel MPI and Open MPI have in /dev/shm."""
-    return {file for pattern in ("mpich_shm_*", "Intel_MPI_*", "sm_segment.*") for file in Path("/dev/shm").glob(pattern)}
+    """What MPICH, Intel MPI and Open MPI have in /dev/shm for this user: what others have there is theirs to remove."""
+    owned = set()
+    for pattern in ("mpich_shm_*", "Intel_MPI_*", "sm_segment.*"):
+        for file in Path("/dev/shm").glob(pattern):
+            # It may vanish meanwhile: jobs end.
+            with suppress(FileNotFoundError):
+                if file.stat().st_uid == os.getuid():
+                    owned.add(file)
+    return owned
 
 
 def mapped_files():
     """The maps of all processes that may be read, as text."""
     text = ""
     for maps in Path("/proc").glob("[0-9]*/maps"):
-        try:
+        with suppress(OSError):
             text += maps.read_text()
-        except OSError:
-            pass
     return text
 
 

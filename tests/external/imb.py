@@ -112,6 +112,7 @@ def judge(name, ranks, status, left, log, seconds):
     return max(len(wanted) - bad, 0), bad
 
 
+@environments.segments_swept()
 def main():
     options = parse_arguments()
     intel = environments.venv("intel")

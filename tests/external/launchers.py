@@ -84,7 +84,7 @@ def run_row(name, command, library, code, text, limit):
     return passed
 
 
-@environments.memory_swept()
+@environments.segments_swept()
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path)

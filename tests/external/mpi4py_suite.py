@@ -187,6 +187,7 @@ def report(options, ranks, events, status, folder, seconds):
     return len(passed), bad, len(skipped - undue), skipped
 
 
+@environments.segments_swept()
 def main():
     options = parse_arguments()
     python, library = prepare(options)

@@ -295,7 +295,7 @@ def report(case, output, verbose):
         sys.stdout.flush()
 
 
-@environments.memory_swept()
+@environments.segments_swept()
 def run_all(cases, library, options):
     """Runs all cases as often as asked. Returns the numbers of passed, failed and not started ones."""
     work = [(case, number) for number in range(options.repeat) for case in cases]
