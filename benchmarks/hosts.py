@@ -2,7 +2,7 @@
 """Speed between hosts that are network namespaces: Towpath by each of its transports, one bare TCP connection, and the three peers
 over TCP, each with the system's congestion control and with cubic; interleaved A B C A B C, with medians, ratios and the bars.
 
-    hosts.py                              everything, nine rounds (an hour on two cores)
+    hosts.py                              everything, nine rounds (ten minutes on two cores)
     hosts.py --rounds 3 --only '^1500'    one network, quickly; --subjects 'towpath|bare' picks who is measured
     hosts.py --append ...                 further rounds of the same table
     hosts.py --table build/bench/hosts.csv        the table again, from recorded figures
