@@ -12,7 +12,7 @@ OWN = "towpath"
 
 
 def is_layout(name):
-    return "/" in name
+    return "/" in name and "@" not in name
 
 
 def _median(values):

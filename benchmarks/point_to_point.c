@@ -1,28 +1,57 @@
 /*
  * Latency, bandwidth, message rate and overlap of the ranks 0 and 1.
  *
- *     point_to_point MEASURE[-BUFFERS] LARGEST_BYTES
+ *     point_to_point MEASURE[-KIND][@SEND/RECEIVE] FIRST LAST [pin=CORE,CORE]
  *
- * MEASURE: latency (half of a round trip in microseconds), bandwidth (MB/s, 10^6, one way with a window of 64), rate (messages per
- * second), or overlap (1 MiB: Isend, compute for a millisecond, Wait; the percentage of the transfer that the computation hides).
- * BUFFERS: fresh (each message its own part of 64 MiB), unaligned (by one byte where sent, by three where received), const (sent from
- * pages that cannot be written), owned (from MPI_Alloc_mem), malloc (as without, measured with TOWPATH_MALLOC=1); from 16 KiB up.
- * Without it, one buffer of malloc for everything.
+ * MEASURE: latency (half of a round trip in microseconds), bandwidth (a stream of windows of 64
+ * messages, in MB/s of 10^6 bytes and, since it is the same measurement, as "rate" in messages per
+ * second), or overlap (1 MiB: Isend, compute for a millisecond, Wait; the percentage of the transfer
+ * that the computation hides). Sizes: FIRST and every power of two behind it up to LAST.
  *
- * Prints "name bytes value". Each figure is the best of several short batches, so that an interruption does not count.
+ * A rank sends from one buffer and receives into another. Where they lie is the same for every
+ * library and every run. Without SEND/RECEIVE they lie where glibc's malloc puts two blocks:
+ * from 128 KiB up each begins 16 bytes behind a page; below, the first begins 672 bytes behind a
+ * page (where the first block of a fresh heap begins) and the second follows with a header of 16
+ * bytes between them. SEND/RECEIVE: both begin so many bytes behind a page.
+ *
+ * KIND: same (one buffer for both, at the offset SEND), fresh (each message has its own part of
+ * 64 MiB), const (sent from pages that cannot be written), owned (from MPI_Alloc_mem, where that
+ * puts them), malloc (as without, measured with TOWPATH_MALLOC=1).
+ *
+ * Prints "name bytes value". Each figure is the best of several short batches, so that an
+ * interruption does not count.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
-enum { WINDOW = 64, BATCHES = 5, LARGE = 16384, OVERLAPPED = 1 << 20, FRESH = 64 << 20 };
+#include "measure.h"
+
+enum {
+    WINDOW = 64,
+    BATCHES = 5,
+    OVERLAPPED = 1 << 20,
+    FRESH = 64 << 20,
+    PAGE = 4096,
+    /* glibc maps blocks from this size up, each with a header of 16 bytes; smaller ones lie in the
+     * heap, the first one behind the heap's own table. */
+    MAPPED = 128 << 10,
+    HEADER = 16,
+    FIRST_BLOCK = 672
+};
+
+/* A batch takes about so long. */
+static const double BATCH_SECONDS = 2e-3;
 
 static int rank;
-/* Where messages leave and where they arrive; `area` bytes are walked through when buffers are fresh. */
+static const char *kind = "";
+static int send_offset = -1, receive_offset = -1;
+/* Where messages leave and where they arrive; `area` bytes are walked through when they are fresh. */
 static char *out, *in;
 static size_t area, at;
+/* What buffers of all sizes are cut from. */
+static char *out_memory, *in_memory;
 
 static size_t next(int bytes)
 {
@@ -72,8 +101,8 @@ static double batch_stream(int bytes, int rounds)
     return (MPI_Wtime() - started) / rounds / WINDOW;
 }
 
-/* Seconds that rank 0 spends on one message while it computes for so long between start and wait: the least of all rounds, since a
- * millisecond is long enough to be interrupted. */
+/* Seconds that rank 0 spends on one message while it computes for so long between start and wait:
+ * the least of all rounds, since a millisecond is long enough to be interrupted. */
 static double overlapped(int bytes, int rounds, double computing)
 {
     double least = 1e9;
@@ -94,81 +123,151 @@ static double overlapped(int bytes, int rounds, double computing)
     return least;
 }
 
-static double batch_alone(int bytes, int rounds)
+/* The percentage of a transfer that a computation hides. A ratio needs it above 0. */
+static double hidden(int bytes)
 {
-    return overlapped(bytes, rounds, 0);
+    double alone = 1e9, busy = 1e9;
+    for (int i = 0; i < BATCHES; i++) {
+        double seconds = overlapped(bytes, 20, 0);
+        alone = seconds < alone ? seconds : alone;
+        seconds = overlapped(bytes, 20, 1e-3);
+        busy = seconds < busy ? seconds : busy;
+    }
+    double percentage = (alone + 1e-3 - busy) / alone * 100;
+    return percentage < 1 ? 1 : percentage;
 }
 
-static double batch_overlap(int bytes, int rounds)
+/* Seconds of one message: the best batch. One round of a batch sends so many messages. */
+static double best_of(double (*batch)(int, int), int bytes, int messages)
 {
-    return overlapped(bytes, rounds, 1e-3);
-}
-
-static double best_of(double (*batch)(int, int), int bytes, int rounds)
-{
-    double best = 1e9;
-    batch(bytes, rounds / 5 + 1);
+    /* The first rounds make what a library makes when it is needed, the next say how many fill a
+     * batch, the same on all ranks. */
+    batch(bytes, 2);
+    double best = batch(bytes, 4);
+    int rounds = (int)(BATCH_SECONDS / best / messages) + 2;
+    MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < BATCHES; i++) {
         double seconds = batch(bytes, rounds);
-        if (seconds < best)
-            best = seconds;
+        best = i == 0 || seconds < best ? seconds : best;
     }
     return best;
 }
 
-/* Makes the buffers of a kind, written once. */
-static void make_buffers(const char *kind, size_t largest)
+static int is(const char *name)
 {
-    if (!strcmp(kind, "owned"))
-        MPI_Alloc_mem((MPI_Aint)largest + 1, MPI_INFO_NULL, &out);
-    else if (!strcmp(kind, "const"))
-        out = mmap(NULL, largest + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    else if (!strcmp(kind, "fresh"))
-        out = malloc(area = FRESH > 2 * largest ? FRESH : 2 * largest);
+    return !strcmp(kind, name);
+}
+
+static char *page_of(char *memory)
+{
+    return (char *)(((uintptr_t)memory + PAGE - 1) / PAGE * PAGE);
+}
+
+/* Memory for a buffer of so many bytes at any offset, written once. */
+static char *memory_of(size_t bytes)
+{
+    /* Room for two small blocks behind each other, and always so large that malloc maps it. */
+    size_t room = bytes + MAPPED + 3 * PAGE;
+    char *memory;
+    if (is("owned"))
+        MPI_Alloc_mem((MPI_Aint)room, MPI_INFO_NULL, &memory);
     else
-        out = malloc(largest + 4);
-    memset(out, 1, area ? area : largest + 1);
-    in = out;
-    if (!strcmp(kind, "unaligned")) {
-        in = out + 3;
-        out += 1;
+        memory = malloc(room);
+    memset(memory, 1, room);
+    return memory;
+}
+
+static void make_memory(size_t largest)
+{
+    if (is("fresh"))
+        area = FRESH > 2 * largest ? FRESH : 2 * largest;
+    size_t bytes = area ? area : largest;
+    in_memory = memory_of(bytes);
+    if (is("same"))
+        out_memory = in_memory;
+    else if (is("const")) {
+        size_t room = bytes + 3 * PAGE;
+        out_memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(out_memory, 1, room);
+        mprotect(out_memory, room, PROT_READ);
+    } else
+        out_memory = memory_of(bytes);
+}
+
+/* Puts the buffers of a size where they belong. */
+static void place(size_t bytes)
+{
+    char *sending = page_of(out_memory), *receiving = page_of(in_memory);
+    if (send_offset >= 0) {
+        out = sending + send_offset;
+        in = receiving + (is("same") ? send_offset : receive_offset);
+    } else if (is("owned")) {
+        out = out_memory;
+        in = in_memory;
+    } else if (bytes >= MAPPED || area || is("const") || is("same")) {
+        out = sending + HEADER;
+        in = receiving + HEADER;
+    } else {
+        size_t block = bytes + 8 < 2 * HEADER ? 2 * HEADER : (bytes + 8 + HEADER - 1) / HEADER * HEADER;
+        out = sending + FIRST_BLOCK;
+        in = out + block;
     }
-    if (!strcmp(kind, "const")) {
-        mprotect(out, largest + 1, PROT_READ);
-        in = malloc(largest + 1);
-        memset(in, 1, largest + 1);
+}
+
+/* Takes a name apart: the kind behind a dash, the offsets behind an "@". */
+static int understood(const char *name)
+{
+    static const char *const kinds[] = {"", "same", "fresh", "const", "owned", "malloc"};
+    static char word[32];
+    const char *dash = strchr(name, '-'), *offsets = strchr(name, '@');
+    if (dash)
+        snprintf(word, sizeof word, "%.*s", (int)(offsets ? offsets - dash - 1 : 31), dash + 1);
+    kind = word;
+    if (offsets && sscanf(offsets, "@%d/%d", &send_offset, &receive_offset) != 2)
+        return 0;
+    if (offsets && (send_offset < 0 || send_offset >= PAGE || receive_offset < 0 || receive_offset >= PAGE))
+        return 0;
+    int known = !strncmp(name, "latency", 7) || !strncmp(name, "bandwidth", 9) || !strncmp(name, "overlap", 7);
+    for (size_t i = 0; known && i < sizeof kinds / sizeof *kinds; i++)
+        if (is(kinds[i]))
+            return 1;
+    return 0;
+}
+
+static void measure(const char *name, int bytes)
+{
+    place((size_t)bytes);
+    if (*name == 'o') {
+        double value = hidden(bytes);
+        if (rank == 0)
+            printf("%s %d %.6g\n", name, bytes, value);
+    } else if (*name == 'l') {
+        double seconds = best_of(batch_latency, bytes, 2);
+        if (rank == 0)
+            printf("%s %d %.6g\n", name, bytes, seconds * 1e6);
+    } else if (bytes) {
+        double seconds = best_of(batch_stream, bytes, WINDOW);
+        if (rank == 0)
+            printf("%s %d %.6g\nrate%s %d %.6g\n", name, bytes, bytes / seconds / 1e6,
+                   name + strlen("bandwidth"), bytes, 1 / seconds);
     }
 }
 
 int main(int argc, char **argv)
 {
+    const char *cores = placement(&argc, argv);
+    if (argc != 4 || !understood(argv[1])) {
+        fprintf(stderr, "usage: point_to_point latency|bandwidth|overlap[-same|-fresh|-const|-owned|-malloc]"
+                        "[@SEND/RECEIVE] FIRST LAST [pin=CORE,CORE]; offsets are below %d\n", PAGE);
+        return 2;
+    }
+    int first = atoi(argv[2]), last = atoi(argv[3]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const char *name = argc > 1 ? argv[1] : "latency";
-    const char *dash = strchr(name, '-'), *kind = dash ? dash + 1 : "";
-    int largest = argc > 2 ? atoi(argv[2]) : 4 << 20;
-    make_buffers(kind, (size_t)largest);
-    static const int sizes[] = {0, 8, 64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20};
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= largest; i++) {
-        int bytes = sizes[i], overlap = !strncmp(name, "overlap", 7), latency = !strncmp(name, "latency", 7);
-        if ((dash && bytes < LARGE) || (overlap && bytes != OVERLAPPED))
-            continue;
-        int rounds = bytes <= 4096 ? 5000 : bytes <= 65536 ? 1000 : bytes <= 1 << 20 ? 150 : 40;
-        double value;
-        if (overlap) {
-            double alone = best_of(batch_alone, bytes, 50);
-            value = (alone + 1e-3 - best_of(batch_overlap, bytes, 50)) / alone * 100;
-            /* A ratio of percentages needs them above 0. */
-            value = value < 1 ? 1 : value;
-        } else if (latency)
-            value = best_of(batch_latency, bytes, rounds) * 1e6;
-        else {
-            double seconds = best_of(batch_stream, bytes, rounds / 40 + 4);
-            value = !strncmp(name, "rate", 4) ? 1 / seconds : bytes / seconds / 1e6;
-        }
-        if (rank == 0 && (bytes || strncmp(name, "bandwidth", 9)))
-            printf("%s %d %.6g\n", name, bytes, value);
-    }
+    pin(cores, rank);
+    make_memory((size_t)last);
+    for (int bytes = first; bytes <= last; bytes = next_size(bytes))
+        measure(argv[1], bytes);
     MPI_Finalize();
     return 0;
 }

@@ -35,6 +35,8 @@ OUT = environments.BUILD / "bench"
 PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology", "pack"]
 # The loops by hand that packing is compared with shall be the best that a compiler makes of them on this machine.
 FLAGS = {"pack": ["-O3", "-march=native"]}
+# Where the send and the receive buffer begin behind a page.
+OFFSETS = ["0/0", "16/16", "64/2048", "16/0", "1/3"]
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"]
 MORE_IS_BETTER = {"bandwidth", "rate", "overlap"}
 UNITS = {"bandwidth": "MB/s", "rate": "1/s", "overlap": "% hidden", "memory": "kB per rank", "halo-memory": "kB per rank",
@@ -86,12 +88,13 @@ def libraries(names):
 
 def groups(crowd):
     largest = str(4 << 20)
-    found = [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("latency", "bandwidth", "rate")]
-    buffers = ("fresh", "unaligned", "const", "owned", "malloc")
+    pinned = "pin=" + ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
+    found = [Group(kind, "point_to_point", [kind, "0", largest, pinned], 2) for kind in ("latency", "bandwidth")]
+    found += [Group(f"latency@{offsets}", "point_to_point", [f"latency@{offsets}", "0", "65536", pinned], 2) for offsets in OFFSETS]
     settings = {"malloc": {"TOWPATH_MALLOC": "1"}}
-    found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", largest], 2, settings=settings.get(which, {}))
-              for which in buffers for kind in ("latency", "bandwidth")]
-    found += [Group(kind, "point_to_point", [kind, largest], 2) for kind in ("overlap", "overlap-owned")]
+    found += [Group(f"{kind}-{which}", "point_to_point", [f"{kind}-{which}", "16384", largest, pinned], 2, settings=settings.get(which, {}))
+              for which in ("same", "fresh", "const", "owned", "malloc") for kind in ("latency", "bandwidth")]
+    found += [Group(kind, "point_to_point", [kind, "1048576", "1048576", pinned], 2) for kind in ("overlap", "overlap-owned")]
     found.append(Group("idle", "idle", ["5"], 2))
     found.append(Group("pack", "pack", ["memory"], 1, 300))
     found.append(Group("typed", "pack", ["messages"], 2, 300))
@@ -198,7 +201,7 @@ def read(path):
 
 def measure_of(name):
     """The measure of a row: what stands before the kind of buffers."""
-    head = name.split("-")[0]
+    head = re.split("[-@]", name)[0]
     return head if head in UNITS or head == "latency" else name
 
 
