@@ -32,7 +32,7 @@ import environments  # noqa: E402
 import layouts  # noqa: E402
 
 OUT = environments.BUILD / "bench"
-PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology", "pack"]
+PROGRAMS = ["point_to_point", "collective", "memory", "start", "idle", "crowd", "busy", "first", "topology", "pack", "communicators"]
 # The loops by hand that packing is compared with shall be the best that a compiler makes of them on this machine.
 FLAGS = {"pack": ["-O3", "-march=native"]}
 # Where the send and the receive buffer begin behind a page.
@@ -102,6 +102,7 @@ def groups(crowd):
         budget = "0.1" if ranks <= CORES else "0.05"
         found.append(Group(f"collectives-{ranks}", "collective", [budget, "8", "4096", "65536"], ranks, 400))
         found.append(Group(f"neighbors-{ranks}", "collective", [budget, "neighbors", "8", "1024", "16384"], ranks, 400))
+        found.append(Group(f"communicators-{ranks}", "communicators", [budget], ranks, 200))
         found.append(Group(f"start-{ranks}", "start", [], ranks))
         found.append(Group(f"memory-{ranks}", "memory", [], ranks))
     found += channel_groups(crowd)

@@ -3,7 +3,8 @@
 //! A container usually sees its own group mounted at the root, a service sees the path that /proc/self/cgroup names;
 //! both are looked at, and every ancestor counts, because each of them can set a limit.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The directories, from own group to root, that hold files of a controller (`cpu`, `memory`).
@@ -35,15 +36,61 @@ fn number(path: PathBuf) -> Option<u64> {
 
 /// Cores' worth of processor time that the groups grant, rounded up; `None` without a quota.
 pub fn processor_quota() -> Option<usize> {
-    directories("cpu").iter().filter_map(|at| quota_of(at)).min()
+    ProcessorQuota::open().cores()
 }
 
-fn quota_of(group: &Path) -> Option<usize> {
-    let version2 = fs::read_to_string(group.join("cpu.max")).ok().and_then(|text| parse_cpu_max(&text));
-    version2.or_else(|| {
-        let quota = number(group.join("cpu.cfs_quota_us"))?;
-        Some(cores(quota, number(group.join("cpu.cfs_period_us"))?))
-    })
+/// The processor quotas of this process's groups. They may change while it runs, so their files stay open: to ask
+/// again costs one system call for each group that can have a quota.
+#[derive(Debug)]
+pub struct ProcessorQuota {
+    groups: Vec<GroupQuota>,
+}
+
+impl ProcessorQuota {
+    /// Looks for the groups of this process.
+    pub fn open() -> ProcessorQuota {
+        ProcessorQuota { groups: directories("cpu").iter().filter_map(|at| GroupQuota::open(at)).collect() }
+    }
+
+    /// Cores' worth of processor time that the groups grant now, rounded up; `None` without a quota.
+    pub fn cores(&self) -> Option<usize> {
+        self.groups.iter().filter_map(GroupQuota::cores).min()
+    }
+}
+
+/// The files of one group.
+#[derive(Debug)]
+enum GroupQuota {
+    /// cpu.max.
+    Version2(File),
+    /// cpu.cfs_quota_us and cpu.cfs_period_us.
+    Version1(File, File),
+}
+
+impl GroupQuota {
+    fn open(group: &Path) -> Option<GroupQuota> {
+        let open = |name: &str| File::open(group.join(name)).ok();
+        open("cpu.max")
+            .map(GroupQuota::Version2)
+            .or_else(|| Some(GroupQuota::Version1(open("cpu.cfs_quota_us")?, open("cpu.cfs_period_us")?)))
+    }
+
+    fn cores(&self) -> Option<usize> {
+        match self {
+            GroupQuota::Version2(max) => parse_cpu_max(&reread(max)?),
+            // Without a quota the file says -1, and the period does not matter.
+            GroupQuota::Version1(quota, period) => {
+                Some(cores(reread(quota)?.trim().parse().ok()?, reread(period)?.trim().parse().ok()?))
+            }
+        }
+    }
+}
+
+/// The present content of a short file that is open.
+fn reread(file: &File) -> Option<String> {
+    let mut bytes = [0; 64];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    std::str::from_utf8(&bytes[..length]).ok().map(str::to_owned)
 }
 
 /// "max 100000" or "150000 100000".
@@ -86,6 +133,24 @@ mod tests {
         assert_eq!(parse_cpu_max("150000 100000\n"), Some(2));
         assert_eq!(parse_cpu_max("20000 100000\n"), Some(1));
         assert_eq!(parse_cpu_max(""), None);
+    }
+
+    #[test]
+    fn a_quota_that_changes_is_seen_without_opening_files_again() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        assert!(GroupQuota::open(group.path()).is_none());
+        write("cpu.cfs_quota_us", "-1\n");
+        write("cpu.cfs_period_us", "100000\n");
+        let first = GroupQuota::open(group.path()).unwrap();
+        assert_eq!(first.cores(), None);
+        write("cpu.cfs_quota_us", "250000\n");
+        assert_eq!(first.cores(), Some(3));
+        write("cpu.max", "max 100000\n");
+        let second = GroupQuota::open(group.path()).unwrap();
+        assert_eq!(second.cores(), None);
+        write("cpu.max", "150000 100000\n");
+        assert_eq!(second.cores(), Some(2));
     }
 
     #[test]

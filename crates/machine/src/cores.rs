@@ -1,6 +1,5 @@
 //! Which logical processors this process may use, and all ranks of the host together.
 
-use rustix::thread::{CpuSet, sched_getaffinity};
 use towpath_base::control::SegmentHead;
 use towpath_base::sync::Ordering;
 
@@ -13,12 +12,9 @@ pub type Mask = [u64; MASK_WORDS];
 /// The affinity mask of the calling thread; all zero where the kernel does not tell.
 pub fn affinity() -> Mask {
     let mut mask = [0; MASK_WORDS];
-    if let Ok(set) = sched_getaffinity(None) {
-        for cpu in (0..CpuSet::MAX_CPU.min(64 * MASK_WORDS)).filter(|cpu| set.is_set(*cpu)) {
-            mask[cpu / 64] |= 1 << (cpu % 64);
-        }
-    }
-    mask
+    // SAFETY: a mask is an array of long words, as the kernel writes it, and its size is what the call is told.
+    let outcome = unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
+    if outcome == 0 { mask } else { [0; MASK_WORDS] }
 }
 
 /// How many processors the system runs on, whoever may use them; at least 1.
@@ -78,9 +74,11 @@ pub fn announced(head: &SegmentHead) -> (u32, Mask) {
     (ranks, mask)
 }
 
-/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run.
-pub fn are_shared(head: &SegmentHead, ranks: u32) -> bool {
-    ranks as usize > allowed(&announced(head).1)
+/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run. `quota` is asked only
+/// where their masks name enough processors.
+pub fn are_shared(head: &SegmentHead, ranks: u32, quota: impl FnOnce() -> Option<usize>) -> bool {
+    let ranks = ranks as usize;
+    ranks > count(&announced(head).1).max(1) || quota().is_some_and(|quota| ranks > quota)
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ mod description;
 
 use std::collections::BTreeMap;
 
-use crate::cores::Mask;
-use crate::resources::Resource;
+use crate::resources::{OfEach, RESOURCES, Resource};
 
 pub use description::Description;
 
@@ -43,9 +42,10 @@ impl Place {
         Place(words)
     }
 
-    /// The place of a process with this affinity mask, as the kernel tells: reads a few files under /sys.
-    pub fn of_mask(host: u32, mask: &Mask) -> Place {
-        let instance = |level: &Resource| level.instance_of(mask).map(|lowest| (lowest as u32, 0));
+    /// The place of a process that these instances hold, as the kernel tells.
+    pub fn of_instances(host: u32, instances: &OfEach) -> Place {
+        let found = |level: &Resource| RESOURCES.iter().position(|resource| resource == level);
+        let instance = |level| Some((instances[found(level)?]? as u32, 0));
         Place::below(host, KERNEL_LEVELS.iter().map(instance))
     }
 
@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn this_process_has_a_place() {
-        let place = Place::of_mask(3, &crate::cores::affinity());
+        let instances = crate::resources::Instances::default().of(&crate::cores::affinity());
+        let place = Place::of_instances(3, &instances);
         assert_eq!(place.instance(0), Some(3));
         assert!(!Distances::among(&[place, place]).differ());
     }

@@ -49,7 +49,7 @@ impl Resource {
     }
 
     /// The instance that holds all processors of `mask`, named by its lowest processor; `None` where the mask reaches over
-    /// several instances, is empty, or the kernel knows no such resource.
+    /// several instances, is empty, or the kernel knows no such resource. Reads files: see [`Instances`].
     pub fn instance_of(self, mask: &Mask) -> Option<usize> {
         self.instance_below(Path::new(SYSTEM), mask)
     }
@@ -79,6 +79,34 @@ impl Resource {
             Resource::Core => list_of(&home.join("topology/core_cpus_list"))
                 .or_else(|| list_of(&home.join("topology/thread_siblings_list"))),
             Resource::HardwareThread => Some(vec![processor]),
+        }
+    }
+}
+
+/// Which instance of each resource holds a process. What the kernel says about a mask does not change, so its files are
+/// read once for each mask that is asked for in a row.
+#[derive(Debug, Default)]
+pub struct Instances {
+    known: Option<(Mask, OfEach)>,
+}
+
+/// The instance of each of [`RESOURCES`], as [`Resource::instance_of`] says it.
+pub type OfEach = [Option<usize>; RESOURCES.len()];
+
+impl Instances {
+    /// The instances that hold all processors of `mask`.
+    pub fn of(&mut self, mask: &Mask) -> OfEach {
+        self.of_below(Path::new(SYSTEM), mask)
+    }
+
+    fn of_below(&mut self, system: &Path, mask: &Mask) -> OfEach {
+        match &self.known {
+            Some((known, instances)) if known == mask => *instances,
+            _ => {
+                let instances = RESOURCES.map(|resource| resource.instance_below(system, mask));
+                self.known = Some((*mask, instances));
+                instances
+            }
         }
     }
 }
@@ -148,6 +176,18 @@ mod tests {
         assert_eq!(ask(&[0, 2]), [None; 6]);
         assert_eq!(ask(&[]), [None; 6]);
         assert_eq!(ask(&[9]), [None, None, None, None, None, Some(9)]);
+    }
+
+    #[test]
+    fn files_are_read_once_for_a_mask() {
+        let folder = made_up();
+        let mut instances = Instances::default();
+        let expected = [Some(2), Some(2), Some(2), None, Some(3), Some(7)];
+        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[7])), expected);
+        fs::remove_dir_all(folder.path().join("cpu")).expect("it is there");
+        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[7])), expected);
+        let unknown = [None, None, None, None, None, Some(6)];
+        assert_eq!(instances.of_below(folder.path(), &cores::mask_of(&[6])), unknown);
     }
 
     #[test]

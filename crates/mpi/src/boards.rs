@@ -9,7 +9,6 @@ use towpath_collective::board::{self, Need, Patience};
 use towpath_collective::select::Crowd;
 use towpath_collective::{Operation, Selection};
 use towpath_engine::board::Board;
-use towpath_machine::cores;
 
 use crate::comm::{Comm, Form};
 use crate::constants::ERR_TRUNCATE;
@@ -120,7 +119,7 @@ fn establish(comm: &Comm) -> Result<Place> {
     {
         // A rank that starts later may add cores, so only "crowded" can be wrong.
         let certain = head.affinities.load(Ordering::Relaxed) >= ranks;
-        said = match (cores::are_shared(head, ranks), certain) {
+        said = match (world.ranks_share_cores(), certain) {
             (false, _) => MADE,
             (true, true) => MADE | CROWDED,
             (true, false) => MADE | CROWDED | UNCERTAIN,
@@ -133,12 +132,9 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let place = (said >> PLACE_SHIFT) as usize;
     if said & UNCERTAIN != 0 {
-        // Whoever comes here has said where it runs. Where that are all, all see the same.
+        // Whoever comes here has said where it runs. Member 0 decides, because the quota may change.
         synchronize(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))?;
-        said = if cores::are_shared(head, ranks) { CROWDED } else { 0 };
-        if peers.len() < ranks as usize {
-            said = agree(comm, said)?;
-        }
+        said = agree(comm, if world.ranks_share_cores() { CROWDED } else { 0 })?;
     }
     let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
     let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));

@@ -220,16 +220,34 @@ pub(crate) fn of_color(choices: &[Choice], color: i32) -> Vec<&Choice> {
 
 /// Splits an intracommunicator: one allgather.
 pub(crate) fn split(parent: &Comm, color: i32, key: i32) -> Result<Option<(Arc<Group>, ContextId)>> {
+    Ok(part_of_mine(parent, &choices(parent, color, key)?))
+}
+
+/// What all processes of an intracommunicator ask for, by rank.
+fn choices(parent: &Comm, color: i32, key: i32) -> Result<Vec<Choice>> {
     let (team, sequence) = internal::team_of(parent);
     let words = internal::gather_everywhere(&team, sequence, &Choice::words(color, key))?;
-    let choices = Choice::read(&words, &parent.group.peers);
+    Ok(Choice::read(&words, &parent.group.peers))
+}
+
+/// Group and context of the processes that have chosen the same color as this one; `None` for MPI_UNDEFINED.
+fn part_of_mine(parent: &Comm, choices: &[Choice]) -> Option<(Arc<Group>, ContextId)> {
+    let color = choices[parent.rank].color;
     if color == UNDEFINED {
-        return Ok(None);
+        return None;
     }
-    let members = of_color(&choices, color);
+    let members = of_color(choices, color);
     let context = members[0].context;
     let group = Group::new(members.iter().map(|member| member.peer).collect(), world::me());
-    Ok(Some((Arc::new(group), context)))
+    Some((Arc::new(group), context))
+}
+
+/// The communicator of a part.
+fn insert_part(parent: &Comm, part: Option<(Arc<Group>, ContextId)>) -> Result<Handle> {
+    match part {
+        None => Ok(COMM_NULL),
+        Some((group, context)) => insert(Comm::new(context, group, None, parent.errhandler())),
+    }
 }
 
 /// MPI_Comm_split.
@@ -241,31 +259,39 @@ pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     if parent.is_inter() {
         return intercomm::split(&parent, color, key);
     }
-    match split(&parent, color, key)? {
-        None => Ok(COMM_NULL),
-        Some((group, context)) => insert(Comm::new(context, group, None, parent.errhandler())),
-    }
+    let part = split(&parent, color, key)?;
+    insert_part(&parent, part)
 }
+
+/// Stands for the color of a process that asks for MPI_COMM_TYPE_HW_UNGUIDED; no program can give it.
+const BY_HARDWARE: i32 = -1;
+const _: () = assert!(BY_HARDWARE != UNDEFINED);
 
 /// MPI_Comm_split_type: by host, or by the hardware below it (see `hardware`).
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let hints = info::pairs(info)?;
     let parent = world::comm(comm)?.clone();
-    let unguided = split_type == COMM_TYPE_HW_UNGUIDED;
-    let mut color = match split_type {
-        UNDEFINED | COMM_TYPE_HW_UNGUIDED => UNDEFINED,
+    let color = match split_type {
+        UNDEFINED => UNDEFINED,
         COMM_TYPE_SHARED => world::host_of_mine()? as i32,
         COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&hints)?,
+        COMM_TYPE_HW_UNGUIDED => {
+            no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
+            BY_HARDWARE
+        }
         _ => fail!(ERR_ARG, "argument split_type ({split_type}) is none of the MPI_COMM_TYPE_ constants"),
     };
-    if unguided {
-        no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
+    if parent.is_inter() {
+        return intercomm::split(&parent, color, key);
     }
-    if !parent.is_inter() {
-        let found = hardware::unguided(&parent, info, !unguided)?;
-        color = if unguided { found } else { color };
+    let mut choices = choices(&parent, color, key)?;
+    // Who gives MPI_UNDEFINED learns only here what the others ask for, and takes part in that.
+    if choices.iter().any(|choice| choice.color == BY_HARDWARE) {
+        let colors = hardware::unguided(&parent, info, color != BY_HARDWARE)?;
+        let asking = choices.iter_mut().zip(colors).filter(|(choice, _)| choice.color == BY_HARDWARE);
+        asking.for_each(|(choice, color)| choice.color = color);
     }
-    comm_split(comm, color, key)
+    insert_part(&parent, part_of_mine(&parent, &choices))
 }
 
 /// MPI_Comm_free. Operations under way keep what they need.

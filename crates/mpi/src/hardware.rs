@@ -4,7 +4,7 @@
 //! `towpath://core` and so on; the provider may be left out. The coarsest type is the host (`mpi_shared_memory`).
 
 use towpath_machine::cores;
-use towpath_machine::resources::RESOURCES;
+use towpath_machine::resources::{OfEach, RESOURCES};
 
 use crate::comm::Comm;
 use crate::constants::*;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::face::Handle;
 use crate::info::{self, Pairs};
 use crate::internal;
-use crate::world;
+use crate::world::{self, OBJECTS};
 
 /// The info key that names a type.
 const TYPE_KEY: &str = "mpi_hw_resource_type";
@@ -34,10 +34,15 @@ fn type_name(place: usize) -> String {
     }
 }
 
+/// The instance of each resource that this process is restricted to. The mask may change, so it is asked each time.
+pub(crate) fn instances_of_mine() -> OfEach {
+    OBJECTS.instances.lock().unwrap().of(&cores::affinity())
+}
+
 /// The instance of each place that this process is restricted to, named by its lowest processor.
 fn instances() -> [Option<usize>; PLACES] {
-    let mask = cores::affinity();
-    std::array::from_fn(|place| if place == 0 { Some(0) } else { RESOURCES[place - 1].instance_of(&mask) })
+    let found = instances_of_mine();
+    std::array::from_fn(|place| if place == 0 { Some(0) } else { found[place - 1] })
 }
 
 /// The same as colors that mean the same instance everywhere in the job.
@@ -58,27 +63,25 @@ pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     Ok(colors()?[place].unwrap_or(UNDEFINED))
 }
 
-/// The color by the coarsest type that all processes which take part are restricted to and that parts them, whose name goes
-/// into `info`; MPI_UNDEFINED where no type parts them. Collective, also for processes that only `watch`, because their
-/// MPI_UNDEFINED does not say what the others ask for.
-pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<i32> {
+/// The colors of all processes by the coarsest type that all which take part are restricted to and that parts them, whose
+/// name goes into `info`; MPI_UNDEFINED where no type parts them, and for processes that only `watch`. Collective.
+pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<Vec<i32>> {
     let (team, sequence) = internal::team_of(comm);
-    let mine = colors()?;
-    let words = if watch { [WATCHES; PLACES] } else { mine.map(|color| color.map_or(NOWHERE, |color| color as u64)) };
-    let all = internal::gather_everywhere(&team, sequence, &words)?;
-    if watch {
-        return Ok(UNDEFINED);
-    }
+    let mine = if watch { [None; PLACES] } else { colors()? };
+    let absent = if watch { WATCHES } else { NOWHERE };
+    let all =
+        internal::gather_everywhere(&team, sequence, &mine.map(|color| color.map_or(absent, |color| color as u64)))?;
+    let of_place = |place: usize| all.iter().skip(place).step_by(PLACES).copied();
     let parts = |place: &usize| {
-        let found: Vec<u64> =
-            all.iter().skip(*place).step_by(PLACES).copied().filter(|&word| word != WATCHES).collect();
-        !found.contains(&NOWHERE) && found.iter().any(|&color| color != found[0])
+        let mut taking_part = of_place(*place).filter(|&word| word != WATCHES);
+        let first = taking_part.clone().next();
+        taking_part.clone().all(|word| word != NOWHERE) && taking_part.any(|word| Some(word) != first)
     };
-    let Some(place) = (0..PLACES).find(parts) else { return Ok(UNDEFINED) };
-    if info != INFO_NULL {
+    let Some(place) = (0..PLACES).find(parts) else { return Ok(vec![UNDEFINED; team.size()]) };
+    if !watch && info != INFO_NULL {
         info::put(info, TYPE_KEY, &type_name(place))?;
     }
-    Ok(mine[place].unwrap_or(UNDEFINED))
+    Ok(of_place(place).map(|word| i32::try_from(word).unwrap_or(UNDEFINED)).collect())
 }
 
 /// All types, and whether this process is restricted to one instance of each.

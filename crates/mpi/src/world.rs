@@ -14,7 +14,10 @@ use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering};
 use towpath_collective::Selection;
 use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
+use towpath_machine::cgroup::ProcessorQuota;
+use towpath_machine::cores;
 use towpath_machine::levels::Description;
+use towpath_machine::resources::Instances;
 use towpath_transport::Losses;
 use towpath_transport::shm::Heap;
 
@@ -70,6 +73,8 @@ pub struct Objects {
     pub file_errhandler: Mutex<Arc<Errhandler>>,
     /// Error classes and codes.
     pub errors: Registry,
+    /// Where this process runs.
+    pub instances: Mutex<Instances>,
 }
 
 /// A session: built with the issue of dynamic processes; its error handler and buffer have their place already.
@@ -105,6 +110,7 @@ pub static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
         fatal,
         returning,
         errors: Registry::default(),
+        instances: Mutex::default(),
     }
 });
 
@@ -128,6 +134,8 @@ pub struct World {
     pub machine: Option<Description>,
     /// The mapped segment, kept for its control pages.
     pub segment: towpath_transport::shm::Segment,
+    /// Opened when the first board is made.
+    quota: OnceLock<ProcessorQuota>,
     /// Where MPI_Alloc_mem takes memory that the peers can reach.
     pub(crate) heap: Mutex<Heap>,
     /// Why processes of other hosts are lost.
@@ -257,6 +265,15 @@ pub(crate) fn is_crowded() -> bool {
         let cores = world.segment.head().allowed_cores.load(Ordering::Relaxed) as usize;
         world.job.local_ranks.len() > cores
     })
+}
+
+impl World {
+    /// Whether the ranks of this host share cores, as far as they have said where they may run.
+    pub(crate) fn ranks_share_cores(&self) -> bool {
+        let head = self.segment.head();
+        let quota = || self.quota.get_or_init(ProcessorQuota::open).cores();
+        cores::are_shared(head, head.local_ranks.load(Ordering::Relaxed), quota)
+    }
 }
 
 /// Finds a communicator.
@@ -409,6 +426,7 @@ fn build(thread_level: i32) -> Result<World> {
         selection,
         machine: machine.transpose().map_err(failed_start)?,
         segment,
+        quota: OnceLock::new(),
         losses,
         launcher: Mutex::new(launcher),
         creator,

@@ -9,7 +9,7 @@ use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
-use towpath_machine::cores;
+use towpath_machine::{cgroup, cores};
 use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Interface, Port, RawSide, interfaces};
 use towpath_transport::clic::rails::MOST_RAILS;
@@ -141,7 +141,7 @@ impl Frames {
     /// will open.
     pub(super) fn settle(&mut self, segment: &Segment) {
         let ranks = segment.ranks();
-        self.shares = cores::are_shared(segment.head(), ranks as u32);
+        self.shares = cores::are_shared(segment.head(), ranks as u32, cgroup::processor_quota);
         if self.choice.only_frames() || matches!(self.absence, Some(Absence::Crowded)) {
             return;
         }

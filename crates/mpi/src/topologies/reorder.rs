@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use towpath_machine::cores;
 use towpath_machine::levels::{Distances, Place};
 
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::hardware::instances_of_mine;
 use crate::internal;
 use crate::mapping::{self, Graph};
 use crate::topology::{Topology, coordinates, shifted};
@@ -46,7 +46,7 @@ fn own_place() -> Result<Place> {
     let host = world::host_of_mine()?;
     Ok(match &world.machine {
         Some(machine) => machine.place(host, world.job.local_rank as usize),
-        None => Place::of_mask(host, &cores::affinity()),
+        None => Place::of_instances(host, &instances_of_mine()),
     })
 }
 
