@@ -44,7 +44,7 @@ def network_of(mtu):
 
 
 def subject_of(copies, options):
-    library = hosts.run.Library("towpath", options.prefix, [options.prefix / "bin" / "mpicc"])
+    library = hosts.libraries.Library("towpath", options.prefix, [options.prefix / "bin" / "mpicc"])
     return hosts.Subject("towpath-clic", library, {"TOWPATH_NETWORK": "clic", "TOWPATH_CLIC_BULK": "frames",
                                                    "TOWPATH_CLIC_COPY": str(copies)})
 

@@ -1,25 +1,50 @@
 /*
- * Collectives on all ranks: barrier, bcast, reduce, allreduce, allgather, alltoall, gather; or, with the word "neighbors", those between the
- * neighbours of a periodic ring in their three forms, and the same exchange by MPI_Isend, MPI_Irecv and MPI_Waitall.
+ * Collectives on all ranks, called in different ways.
  *
- *     collective SECONDS_PER_FIGURE [neighbors] [SIZES...]
+ *     collective MODE SECONDS_PER_FIGURE NAME,NAME SIZE... [pin=CORE,CORE]
  *
- * Prints "name bytes microseconds": the mean over a batch of calls of the slowest rank's time, the best of three batches (of one where
- * a call takes more than 50 ms: a library that spins on shared cores would take the whole day). The size is the number of bytes that
- * one rank contributes (per pair in alltoall). The root changes with every call, as it does in programs.
+ * MODE: back (one call behind the other, the root moves on with every call), fixed (the same with
+ * root 0), sync (a barrier before each call, whose time does not count), unequal (before each call
+ * one rank computes for 0 to 2 microseconds, the same random numbers for each library; what a rank
+ * computes does not count, what the others wait for it does).
+ * NAME: barrier, bcast, reduce, allreduce, allgather, alltoall, gather, or, between the neighbours
+ * of a periodic ring, neighbor-alltoall, neighbor-allgather, neighbor-ialltoall,
+ * neighbor-persistent, neighbor-by-hand (MPI_Isend, MPI_Irecv and MPI_Waitall).
+ * SIZE: bytes that one rank contributes (per pair in alltoall); barrier is measured with the first.
+ *
+ * Prints "NAME[-MODE] bytes microseconds", the mean over a batch of calls as the slowest rank saw
+ * it, and "NAME[-MODE]-mean", the mean over the ranks too (alone in the mode unequal): the best of
+ * three batches. Where a call takes more than 5 ms, four calls are all that is measured, and larger
+ * sizes are left out. Buffers begin 16 bytes behind a page.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-enum { BATCHES = 3, LARGEST_COUNT = 4000 };
+#include "measure.h"
+
+enum { BATCHES = 3, LARGEST_COUNT = 4000, MOST_NANOSECONDS = 2000, NAME_LENGTH = 32 };
+
+static const double SLOW = 5e-3;
+
+/* The figures of a batch in seconds for a call. */
+struct figures {
+    double slowest, mean;
+};
 
 static int rank, size;
+static const char *mode;
 static char *out, *in;
 static MPI_Comm ring = MPI_COMM_NULL;
 static int left, right;
 static MPI_Request again;
+static unsigned random_state;
+
+static unsigned below(unsigned limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 16) % limit;
+}
 
 /* Between the neighbours of `ring`. */
 static void call_neighbors(const char *name, int bytes)
@@ -47,11 +72,9 @@ static void call_neighbors(const char *name, int bytes)
 static void call(const char *name, int bytes, int root)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
-    if (!strncmp(name, "neighbor", 8)) {
+    if (!strncmp(name, "neighbor", 8))
         call_neighbors(name, bytes);
-        return;
-    }
-    if (!strcmp(name, "barrier"))
+    else if (!strcmp(name, "barrier"))
         MPI_Barrier(comm);
     else if (!strcmp(name, "bcast"))
         MPI_Bcast(out, bytes, MPI_BYTE, root, comm);
@@ -63,80 +86,137 @@ static void call(const char *name, int bytes, int root)
         MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm);
     else if (!strcmp(name, "alltoall"))
         MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm);
-    else
+    else if (!strcmp(name, "gather"))
         MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, comm);
+    else {
+        fprintf(stderr, "collective: there is no \"%s\"\n", name);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
 }
 
-/* Seconds for one call, as the slowest rank saw it. */
-static double batch(const char *name, int bytes, int count)
+/* The system's clock, the same for each library. */
+static double now(void)
 {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* One rank computes; the time that this rank spends on it. */
+static double compute(void)
+{
+    unsigned late = below((unsigned)size), nanoseconds = below(MOST_NANOSECONDS);
+    if ((unsigned)rank != late)
+        return 0;
+    double started = now(), spent = 0;
+    while (spent < nanoseconds * 1e-9)
+        spent = now() - started;
+    return spent;
+}
+
+/* Seconds that this rank spends in so many calls. */
+static double calls(const char *name, int bytes, int count)
+{
+    int rotating = strcmp(mode, "fixed") != 0;
+    double started = now(), left_out = 0;
+    for (int i = 0; i < count; i++) {
+        if (!strcmp(mode, "sync")) {
+            double before = now();
+            MPI_Barrier(MPI_COMM_WORLD);
+            left_out += now() - before;
+        } else if (!strcmp(mode, "unequal"))
+            left_out += compute();
+        call(name, bytes, rotating ? i % size : 0);
+    }
+    return now() - started - left_out;
+}
+
+static struct figures batch(const char *name, int bytes, int count)
+{
+    struct figures found;
+    random_state = 1;
     MPI_Barrier(MPI_COMM_WORLD);
-    double started = MPI_Wtime(), mine, slowest;
-    for (int i = 0; i < count; i++)
-        call(name, bytes, i % size);
-    mine = (MPI_Wtime() - started) / count;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
+    double mine = calls(name, bytes, count) / count;
+    MPI_Allreduce(&mine, &found.slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &found.mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    found.mean /= size;
+    return found;
 }
 
-static double measure(const char *name, int bytes, double budget)
+/* The best figures of some batches, or of two calls where that is slow. */
+static struct figures measure(const char *name, int bytes, double budget)
 {
-    /* The first calls make what a library makes when it is needed; the next ones say how many calls the time is enough for. */
+    /* The first calls make what a library makes when it is needed; the next say how many fill the time. */
     batch(name, bytes, 2);
-    double best = batch(name, bytes, 2);
-    int count = (int)(budget / BATCHES / (best > 1e-7 ? best : 1e-7));
-    count = count < 2 ? 2 : count > LARGEST_COUNT ? LARGEST_COUNT : count;
-    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    int batches = best > 0.05 ? 1 : BATCHES;
-    for (int i = 0; i < batches; i++) {
-        double seconds = batch(name, bytes, count);
-        best = i == 0 || seconds < best ? seconds : best;
+    struct figures best = batch(name, bytes, 2);
+    if (best.slowest > SLOW)
+        return best;
+    int count = (int)(budget / BATCHES / (best.slowest > 1e-7 ? best.slowest : 1e-7));
+    count = count < 4 ? 4 : count > LARGEST_COUNT ? LARGEST_COUNT : count;
+    for (int i = 0; i < BATCHES; i++) {
+        struct figures one = batch(name, bytes, count);
+        best.slowest = i == 0 || one.slowest < best.slowest ? one.slowest : best.slowest;
+        best.mean = i == 0 || one.mean < best.mean ? one.mean : best.mean;
     }
     return best;
 }
 
+static void print(const char *name, int bytes, const struct figures *found)
+{
+    int unequal = !strcmp(mode, "unequal"), plain = !strcmp(mode, "back");
+    const char *dash = plain ? "" : "-", *way = plain ? "" : mode;
+    if (!unequal)
+        printf("%s%s%s %d %.6g\n", name, dash, way, bytes, found->slowest * 1e6);
+    if (unequal)
+        printf("%s%s%s %d %.6g\n", name, dash, way, bytes, found->mean * 1e6);
+    else if (strncmp(name, "neighbor", 8))
+        printf("%s%s%s-mean %d %.6g\n", name, dash, way, bytes, found->mean * 1e6);
+    fflush(stdout);
+}
+
+/* All sizes of one collective. */
+static void measure_sizes(const char *name, double budget, char **sizes, int number)
+{
+    int barrier = !strcmp(name, "barrier"), persistent = !strcmp(name, "neighbor-persistent");
+    for (int i = 0; i < (barrier ? 1 : number); i++) {
+        int bytes = atoi(sizes[i]);
+        size_t room = (size_t)bytes * (size_t)(size > 2 ? size : 2);
+        out = block(room);
+        in = block(room);
+        if (persistent)
+            MPI_Neighbor_alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, MPI_INFO_NULL, &again);
+        struct figures found = measure(name, bytes, budget);
+        if (rank == 0)
+            print(name, barrier ? 0 : bytes, &found);
+        if (persistent)
+            MPI_Request_free(&again);
+        release(out);
+        release(in);
+        if (found.slowest > SLOW)
+            return;
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const char *all[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather"};
-    static const char *near[] = {"neighbor-alltoall", "neighbor-allgather", "neighbor-ialltoall", "neighbor-persistent", "neighbor-by-hand"};
-    const char **names = all;
-    unsigned number = sizeof all / sizeof *all;
+    char name[NAME_LENGTH];
+    int periodic = 1, taken = 0;
+    const char *cores = placement(&argc, argv);
+    if (argc < 5) {
+        fprintf(stderr, "usage: collective back|fixed|sync|unequal SECONDS NAME,NAME SIZE... [pin=CORE,CORE]\n");
+        return 2;
+    }
+    mode = argv[1];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double budget = argc > 1 ? atof(argv[1]) : 0.1;
-    int first = 2, periodic = 1;
-    if (argc > 2 && !strcmp(argv[2], "neighbors")) {
-        names = near;
-        number = sizeof near / sizeof *near;
-        first = 3;
+    pin(cores, rank);
+    if (strstr(argv[3], "neighbor")) {
         MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
         MPI_Cart_shift(ring, 0, 1, &left, &right);
     }
-    for (int a = first; a < argc; a++) {
-        int bytes = atoi(argv[a]);
-        size_t room = (size_t)bytes * (size_t)(size > 2 ? size : 2) + 64;
-        out = malloc(room);
-        in = malloc(room);
-        memset(out, 0, room);
-        memset(in, 0, room);
-        if (names == near)
-            MPI_Neighbor_alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, MPI_INFO_NULL, &again);
-        for (unsigned i = 0; i < number; i++) {
-            int is_barrier = names == all && i == 0;
-            if (is_barrier && a > 2)
-                continue;
-            double seconds = measure(names[i], bytes, budget);
-            if (rank == 0) {
-                printf("%s %d %.6g\n", names[i], is_barrier ? 0 : bytes, seconds * 1e6);
-                fflush(stdout);
-            }
-        }
-        if (names == near)
-            MPI_Request_free(&again);
-        free(out);
-        free(in);
-    }
+    for (const char *at = argv[3]; sscanf(at, "%31[^,]%n", name, &taken) == 1; at += taken + (at[taken] == ','))
+        measure_sizes(name, atof(argv[2]), argv + 4, argc - 4);
     MPI_Finalize();
     return 0;
 }

@@ -2,15 +2,15 @@
  * What it costs to make a communicator and to free it again: MPI_Comm_dup, MPI_Comm_split, MPI_Comm_split_type, MPI_Comm_create,
  * MPI_Cart_create (without and with reordering), MPI_Graph_create and MPI_Dist_graph_create_adjacent on all ranks.
  *
- *     communicators SECONDS_PER_FIGURE [NAMES...]
+ *     communicators SECONDS_PER_FIGURE [NAMES...] [pin=CORE,CORE]
  *
  * Prints "name 0 microseconds": the mean over a batch of the slowest rank's time, the best of three batches. The rows "name-used" also
  * have the first collective (an allreduce of 8 bytes) and the first 16 KB to each of two neighbours in a ring.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "measure.h"
 
 enum { BATCHES = 3, LARGEST_COUNT = 4000, BYTES = 16384 };
 
@@ -119,8 +119,10 @@ static double measure(const char *name, double budget)
 int main(int argc, char **argv)
 {
     static const char *names[] = {"dup", "split", "split_type", "create", "cart", "cart-reorder", "graph", "dist_graph"};
+    const char *cores = placement(&argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pin(cores, rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double budget = argc > 1 ? atof(argv[1]) : 0.1;
     out = calloc(1, BYTES);

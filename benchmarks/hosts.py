@@ -26,8 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import bars
-import run
-from run import environments
+import libraries
+import measuring
+import tables
+from libraries import environments
 
 HERE = Path(__file__).resolve().parent
 TEST_HOSTS = HERE.parent / "tests" / "hosts" / "hosts.py"
@@ -84,20 +86,20 @@ class Subject:
     """Who is measured: a library with its settings, or the bare connection."""
 
     name: str
-    library: run.Library = None
+    library: libraries.Library = None
     settings: dict = field(default_factory=dict)
     cubic: bool = False
 
 
 def subjects(transports, prefix):
     """Everybody."""
-    own = run.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
+    own = libraries.Library("towpath", prefix, [prefix / "bin" / "mpicc"])
     # No fabric here: libfabric carries messages where a provider is named.
     provider = {"TOWPATH_OFI_PROVIDER": os.environ.get("TOWPATH_OFI_PROVIDER", "tcp")}
     found = [Subject("bare")]
     found += [Subject(f"towpath-{name}", own, {"TOWPATH_NETWORK": name, **(provider if name == "ofi" else {})}) for name in transports]
     settings = {"mpich": {"UCX_TLS": "tcp,self"}, "openmpi": {}, "intel": {"I_MPI_FABRICS": "ofi", "I_MPI_PIN": "0", "FI_PROVIDER": "tcp"}}
-    for library in run.libraries(["mpich", "openmpi", "intel"]):
+    for library in libraries.libraries(["mpich", "openmpi", "intel"]):
         extra = {**library.settings, **settings[library.name]}
         found += [Subject(library.name, library, extra), Subject(f"{library.name}-cubic", library, extra, cubic=True)]
     return found
@@ -116,7 +118,7 @@ def compile_one(compiler, source, binary, *options):
 
 
 def build(chosen):
-    compile_one(["cc", "-pthread"], HERE / "line_ping_pong.c", run.OUT / "programs" / "line_ping_pong")
+    compile_one(["cc", "-pthread"], HERE / "line_ping_pong.c", libraries.OUT / "programs" / "line_ping_pong")
     compile_one(["cc"], SOURCES / "bare.c", OUT / "bare" / "bare")
     compile_one(["cc", "-shared", "-fPIC"], SOURCES / "cubic.c", OUT / "bare" / "cubic.so")
     for library in {subject.library.name: subject.library for subject in chosen if subject.library}.values():
@@ -125,7 +127,7 @@ def build(chosen):
         compile_one(library.compiler, HERE / "start.c", OUT / library.name / "start", *link)
     for name in ("ENTER", "RUN"):
         script = OUT / f"pinned-{name.lower()}"
-        script.write_text(PINNED.replace("CORES", str(run.CORES)).replace("$BY", f"$HOSTS_{name}"))
+        script.write_text(PINNED.replace("CORES", str(libraries.CORES)).replace("$BY", f"$HOSTS_{name}"))
         script.chmod(0o755)
 
 
@@ -152,7 +154,7 @@ def settings_of(subject, network):
     found = dict(subject.settings)
     if subject.cubic:
         found["LD_PRELOAD"] = OUT / "bare" / "cubic.so"
-    if network.ranks > run.CORES and subject.library.name == "mpich":
+    if network.ranks > libraries.CORES and subject.library.name == "mpich":
         found["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"
     if network.ranks > network.hosts and subject.library.name != "towpath":
         found.update({"mpich": {"UCX_TLS": "tcp,self,sm"}, "intel": {"I_MPI_FABRICS": "shm:ofi"}}.get(subject.library.name, {}))
@@ -220,7 +222,7 @@ def measure_inside(network, chosen, first, rounds):
     with open(CSV, "a", newline="") as file:
         writer = csv.writer(file)
         for number in range(first, first + rounds):
-            line = run.line_nanoseconds()
+            line = measuring.line_nanoseconds()
             for subject in chosen:
                 for name, size, value in measure(subject, network):
                     writer.writerow([date, number, f"{line:.0f}", subject.name, network.name, name, size, value])
@@ -277,7 +279,7 @@ def table(path):
     """Medians of everybody, and the bars with their verdicts."""
     figures = read(path)
     names = list(dict.fromkeys(name for by_subject in figures.values() for name in by_subject))
-    text = [f"Medians on {run.CORES} cores.", "", "| network | what | bytes | unit | rounds | " + " | ".join(names) + " |",
+    text = [f"Medians on {libraries.CORES} cores.", "", "| network | what | bytes | unit | rounds | " + " | ".join(names) + " |",
             "|---|---|---|---|---|" + "---|" * len(names)]
     for (network, name, size), by_subject in figures.items():
         cells = [f"{statistics.median(by_subject[one].values()):.4g}" if by_subject.get(one) else "" for one in names]
@@ -289,7 +291,7 @@ def table(path):
 def write_docs(path):
     """The table and a picture of recorded figures, in docs/."""
     docs = environments.ROOT / "docs"
-    run.plot(path, docs / "between-hosts.png", SOURCES / "plot.py")
+    tables.plot(path, docs / "between-hosts.png", SOURCES / "plot.py")
     with open(path, newline="") as file:
         dates = sorted(row["date"] for row in csv.DictReader(file))
     text = f"""# Speed between hosts

@@ -1,6 +1,6 @@
 """The tables of benchmarks/pack.c: every layout beside the best peer and beside the loop written by hand, with geometric means.
 
-Figures are those that run.py recorded: {(ranks, "kind/layout", bytes): {library: {round: value}}}. Ratios here say how many times
+Figures are those that run.py recorded in one phase: {(ranks, "kind/layout", bytes): {library: {round: value}}}. Ratios here say how many times
 faster Towpath is (1 or more: not behind), each the median over the rounds of a comparison within one round.
 """
 
@@ -28,6 +28,11 @@ def _faster(own, others, more_is_better):
         if found and value:
             ratios.append(value / max(found) if more_is_better else min(found) / value)
     return _median(ratios)
+
+
+def slower(own, other):
+    """Median over the rounds of own time / the time of another in the same round; None without a common round."""
+    return _median(value / other[number] for number, value in own.items() if other.get(number))
 
 
 def _cell(value):
@@ -64,9 +69,9 @@ def _rounds(figures, kind, ranks, layout, size, library=OWN):
     return figures.get((ranks, f"{kind}/{layout}", size), {}).get(library, {})
 
 
-def _speed_section(figures, kind):
+def _speed_section(figures, kind, phase):
     peers = _peers(figures)
-    title = f"MPI_{kind.capitalize()}, GB of payload a second"
+    title = f"MPI_{kind.capitalize()}, GB of payload a second, {phase} phase"
     section = _Section(title, ["layout", "bytes", "memcpy", "hand loop", OWN, *peers, "x best peer", "x hand loop"])
     for (ranks, name, size), by_library in figures.items():
         if not name.startswith(f"{kind}/"):
@@ -80,29 +85,30 @@ def _speed_section(figures, kind):
     return section.text()
 
 
-def _message_section(figures):
+def _message_section(figures, phase):
     peers = _peers(figures)
-    title = "Messages with a datatype on both sides, half a round trip in microseconds"
-    ratios = ["x packing by hand", *(f"x {peer}" for peer in peers)]
-    section = _Section(title, ["layout", "bytes", "the row alone", "packed by hand", OWN, *peers, *ratios])
+    title = f"Messages with a datatype on both sides, half a round trip in microseconds, {phase} phase"
+    ratios = ["x MPI_Pack and MPI_Unpack", "x packing by hand", *(f"x {peer}" for peer in peers)]
+    section = _Section(title, ["layout", "bytes", "the row alone", "MPI_Pack", "by hand", OWN, *peers, *ratios])
     for (ranks, name, size), by_library in figures.items():
         if not name.startswith("typed/"):
             continue
         layout = name.split("/")[1]
-        own, hand = by_library.get(OWN, {}), _rounds(figures, "packed", ranks, layout, size)
-        cells = [_median(_rounds(figures, "row", ranks, layout, size).values()), _median(hand.values())]
-        cells += [_median(by_library.get(library, {}).values()) for library in (OWN, *peers)]
-        against = [hand, *(by_library.get(peer, {}) for peer in peers)]
+        row, packed, hand = (_rounds(figures, kind, ranks, layout, size) for kind in ("row", "packed", "by-hand"))
+        own = by_library.get(OWN, {})
+        cells = [_median(rounds.values()) for rounds in (row, packed, hand, own)]
+        cells += [_median(by_library.get(library, {}).values()) for library in peers]
+        against = [packed, hand, *(by_library.get(peer, {}) for peer in peers)]
         section.add(layout, size, cells, {name: _faster(own, [other], False) for name, other in zip(ratios, against)})
     return section.text()
 
 
-def sections(figures):
-    """Markdown lines for all figures of pack.c; none where there are none."""
+def sections(figures, phase):
+    """Markdown lines for all figures of pack.c in a phase; none where there are none."""
     found = {key: value for key, value in figures.items() if is_layout(key[1])}
     kinds = {name.split("/")[0] for _, name, _ in found}
     text = []
     for kind in SPEEDS:
         if kind in kinds:
-            text += _speed_section(found, kind)
-    return text + (_message_section(found) if "typed" in kinds else [])
+            text += _speed_section(found, kind, phase)
+    return text + (_message_section(found, phase) if "typed" in kinds else [])

@@ -1,5 +1,5 @@
 /*
- * What the benchmark programs share: where a rank runs, and how often a batch is repeated.
+ * What the benchmark programs share: where a rank runs and where its buffers lie.
  */
 #ifndef TOWPATH_BENCHMARKS_MEASURE_H
 #define TOWPATH_BENCHMARKS_MEASURE_H
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CORES = 1024 };
+enum { MOST_CORES = 1024, PAGE = 4096, HEADER = 16 };
 
 /* Puts the calling thread on a core of a list such as "pin=0,1": rank modulo the cores of the list.
  * Every library's ranks do this after MPI_Init, so that all libraries are placed the same way. */
@@ -48,6 +48,26 @@ static inline const char *placement(int *argc, char **argv)
 static inline int next_size(int bytes)
 {
     return bytes ? 2 * bytes : 1;
+}
+
+/* A buffer that is written once, 16 bytes behind a page, where glibc puts large blocks. Every buffer lies
+ * there, so that no figure depends on what a library has allocated before. */
+static inline char *block(size_t bytes)
+{
+    size_t room = (bytes + HEADER + PAGE - 1) / PAGE * PAGE;
+    char *memory = (char *)aligned_alloc(PAGE, room);
+    if (!memory) {
+        fprintf(stderr, "there is no memory for a buffer of %zu bytes\n", bytes);
+        exit(1);
+    }
+    memset(memory, 0, room);
+    return memory + HEADER;
+}
+
+/* Frees a buffer of `block`. */
+static inline void release(char *memory)
+{
+    free(memory - HEADER);
 }
 
 #endif

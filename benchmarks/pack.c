@@ -1,10 +1,13 @@
 /*
  * Data with gaps: 70 layouts of 4 KiB to 16 MiB, packed by MPI_Pack and sent with their datatype, beside loops written by hand.
  *
- *     pack memory [NAME_PART]      one rank: "pack/NAME", "unpack/NAME", "hand-pack/NAME", "hand-unpack/NAME", "memcpy/NAME" in GB
- *                                  (10^9 bytes of payload) a second
- *     pack messages [NAME_PART]    two ranks: half of a round trip in microseconds: "typed/NAME" (datatype on both sides),
- *                                  "packed/NAME" (hand loop, contiguous message, hand loop), "row/NAME" (the message alone)
+ *     pack memory [NAME_PART [INDEX/PARTS]] [pin=CORE,CORE]      one rank: "pack/NAME", "unpack/NAME", "hand-pack/NAME",
+ *                                  "hand-unpack/NAME", "memcpy/NAME" in GB (10^9 bytes of payload) a second
+ *     pack messages [NAME_PART [INDEX/PARTS]] [pin=CORE,CORE]    two ranks: half of a round trip in microseconds: "typed/NAME"
+ *                                  (datatype on both sides), "packed/NAME" (MPI_Pack, contiguous message, MPI_Unpack),
+ *                                  "by-hand/NAME" (the same with hand loops), "row/NAME" (the message alone)
+ *
+ * INDEX/PARTS: only every PARTS-th layout, from INDEX on, so that a run is short.
  *
  * Prints "kind/NAME bytes value". Layouts: vec_bB_xS = blocks of B doubles, S x B doubles apart; col = a column of a matrix; faceN =
  * a face of a cube of N^3 doubles with the slowest axis (contig), the middle one (rows) or the fastest (single) fixed; idxblk_bB =
@@ -14,10 +17,10 @@
  * Compile it with -O3 -march=native: the hand loops are then what a compiler makes of them on this machine, with block lengths and
  * strides as constants where a program would know them. Each figure is the best of several short batches; the kinds take turns.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "measure.h"
 
 enum { BATCHES = 7, LENGTH_OF_NAME = 32 };
 
@@ -228,9 +231,9 @@ static int make_layouts(layout *all)
 }
 
 /* What is timed. */
-enum kind { PACK, UNPACK, HAND_PACK, HAND_UNPACK, MEMCPY, TYPED, PACKED, ROW, KINDS };
+enum kind { PACK, UNPACK, HAND_PACK, HAND_UNPACK, MEMCPY, TYPED, PACKED, BY_HAND, ROW, KINDS };
 
-static const char *const kind_names[KINDS] = {"pack", "unpack", "hand-pack", "hand-unpack", "memcpy", "typed", "packed", "row"};
+static const char *const kind_names[KINDS] = {"pack", "unpack", "hand-pack", "hand-unpack", "memcpy", "typed", "packed", "by-hand", "row"};
 
 static void mpi_pack(const layout *l)
 {
@@ -251,11 +254,15 @@ static void one_way(const layout *l, enum kind kind, int sending)
     MPI_Datatype type = kind == TYPED ? l->type : MPI_BYTE;
     if (sending) {
         if (kind == PACKED)
+            mpi_pack(l);
+        else if (kind == BY_HAND)
             l->pack(l, user, packed);
         MPI_Send(buffer, count, type, 1 - rank, 1, MPI_COMM_WORLD);
     } else {
         MPI_Recv(buffer, count, type, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (kind == PACKED)
+            mpi_unpack(l);
+        else if (kind == BY_HAND)
             l->unpack(l, user, packed);
     }
 }
@@ -373,28 +380,12 @@ static void check_message(const layout *l)
     must(sum_of(l) == before, l, "the message arrived damaged");
 }
 
-int main(int argc, char **argv)
+/* Checks and measures the layouts whose names contain a part, in their turn. */
+static void measure_all(layout *all, int layouts, int messages, const char *part, int index, int parts)
 {
-    static layout all[128];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int messages = argc > 1 && !strcmp(argv[1], "messages");
-    const char *part = argc > 2 ? argv[2] : "";
-    int layouts = make_layouts(all);
-    size_t span = 0, bytes = 0;
-    for (int i = 0; i < layouts; i++) {
-        MPI_Type_commit(&all[i].type);
-        if (strstr(all[i].name, part)) {
-            span = all[i].span > span ? all[i].span : span;
-            bytes = all[i].bytes > bytes ? all[i].bytes : bytes;
-        }
-    }
-    user = aligned_alloc(4096, (span * 8 + 4095) / 4096 * 4096);
-    packed = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    scratch = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     for (int i = 0; i < layouts; i++) {
         layout *l = &all[i];
-        if (strstr(l->name, part)) {
+        if (strstr(l->name, part) && i % parts == index) {
             if (messages)
                 check_message(l);
             else
@@ -403,9 +394,34 @@ int main(int argc, char **argv)
         }
         MPI_Type_free(&l->type);
     }
-    free(user);
-    free(packed);
-    free(scratch);
+}
+
+int main(int argc, char **argv)
+{
+    static layout all[128];
+    const char *cores = placement(&argc, argv);
+    int messages = argc > 1 && !strcmp(argv[1], "messages"), index = 0, parts = 1;
+    const char *part = argc > 2 ? argv[2] : "";
+    if (argc > 3 && (sscanf(argv[3], "%d/%d", &index, &parts) != 2 || parts < 1)) {
+        fprintf(stderr, "pack: INDEX/PARTS, not %s\n", argv[3]);
+        return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pin(cores, rank);
+    int layouts = make_layouts(all);
+    size_t span = 0, bytes = 0;
+    for (int i = 0; i < layouts; i++) {
+        MPI_Type_commit(&all[i].type);
+        if (strstr(all[i].name, part) && i % parts == index) {
+            span = all[i].span > span ? all[i].span : span;
+            bytes = all[i].bytes > bytes ? all[i].bytes : bytes;
+        }
+    }
+    user = (double *)block(span * sizeof *user);
+    packed = block(bytes);
+    scratch = block(bytes);
+    measure_all(all, layouts, messages, part, index, parts);
     MPI_Finalize();
     return 0;
 }

@@ -33,11 +33,9 @@ enum {
     BATCHES = 5,
     OVERLAPPED = 1 << 20,
     FRESH = 64 << 20,
-    PAGE = 4096,
-    /* glibc maps blocks from this size up, each with a header of 16 bytes; smaller ones lie in the
-     * heap, the first one behind the heap's own table. */
+    /* glibc maps blocks from this size up; smaller ones lie in the heap, the first one behind the
+     * heap's own table. */
     MAPPED = 128 << 10,
-    HEADER = 16,
     FIRST_BLOCK = 672
 };
 
