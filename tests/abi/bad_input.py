@@ -3,7 +3,8 @@
 
 Every handle parameter gets a null handle, a number that is no handle, a freed handle and one of another kind; ranks, roots, tags and
 counts get values out of range; out-parameters get NULL. All other parameters are valid. Each call must come back with an error: not
-with success, not with a signal, not never (one process, MPI_COMM_SELF, MPI_ERRORS_RETURN). Then every function that needs MPI is called
+with success, not with a signal, not never (one process, MPI_COMM_SELF, MPI_ERRORS_RETURN). Counts whose product with the size of the
+datatype exceeds 63 bits, in both forms of a function, must give MPI_ERR_COUNT. Then every function that needs MPI is called
 before MPI_Init and after MPI_Finalize: the process must end with a sentence that names the function. Ends with "N passed, N failed".
 """
 
@@ -39,6 +40,12 @@ NULL_ALLOWED_KINDS = {"info", "request", "win", "file", "session"}
 OUT_OF_RANGE = {"rank": ["1000000", "-77"], "root": ["1000000", "-77"], "tag": ["-77"], "count": ["-1"]}
 # Numbers that may have any value here, or that no range is known of.
 ANY_NUMBER = re.compile(r"MPI_Status_set_\w+$|MPI_Type_\w*vector: stride$")
+# A count whose product with the size of its datatype exceeds 63 bits, and that datatype; by large form.
+OVERFLOWING = {False: ("2147483647", "huge_type"), True: ("INT64_MAX", "MPI_DOUBLE")}
+# Counts of bytes, of room, of array elements and of basic elements, and what is checked against other arguments first: no datatype is
+# multiplied with them.
+NOT_MULTIPLIED = re.compile(r"(max_\w+|outsize|insize|position|size|array_of_(gsizes|subsizes|starts))$|MPI_Status_set_elements: count$|"
+                            r"MPI_Type_((create_)?h?indexed(_block)?|(create_)?struct): count$")
 # Null objects have names (MPI 5.0, 7.8 and 5.1.14).
 NULL_ALLOWED = {"MPI_Comm_get_name", "MPI_Type_get_name"}
 # These start or end MPI, or never return.
@@ -61,6 +68,10 @@ SETUP = r"""
     MPI_Info info; MPI_Info_create(&info); freed_info = info; MPI_Info_free(&info);
     MPI_Errhandler handler; MPI_Comm_create_errhandler(handle, &handler); freed_errhandler = handler; MPI_Errhandler_free(&handler);
     MPI_Send_init(&number, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &started); freed_request = started; MPI_Request_free(&started);
+    MPI_Datatype part, huge_type; MPI_Op user_op; MPI_Comm grid; int dims[1] = {1}, periods[1] = {1};
+    MPI_Type_contiguous(1 << 30, MPI_BYTE, &part); MPI_Type_contiguous(1 << 30, part, &huge_type); MPI_Type_commit(&huge_type);
+    MPI_Op_create(reduce, 1, &user_op);
+    MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &grid);
 """
 HEAD = r"""
 #include <mpi.h>
@@ -73,6 +84,8 @@ static char room[8192], room2[8192];
 static MPI_Status statuses[8];
 static void reduce(void *a, void *b, int *n, MPI_Datatype *t) { (void)a; (void)b; (void)n; (void)t; }
 static void handle(MPI_Comm *c, int *e, ...) { (void)c; (void)e; }
+/* The code, if it is of this class; else the negative class, which is no error code. */
+static int only(int class, int code) { int found = 0; MPI_Error_class(code, &found); return found == class ? code : -found; }
 int main(int argc, char **argv) {
     int from = atoi(argv[1]);
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -106,6 +119,36 @@ def value(parameter, large):
     return "(void *)room2"
 
 
+def array_of(kind, large, number):
+    """A C expression for an array of counts or displacements that are all the same number; None for any other kind."""
+    width = {"counts": "MPI_Count" if large else "int", "displacements": "MPI_Aint" if large else "int",
+             "aints_or_counts": "MPI_Count" if large else "MPI_Aint"}.get(kind)
+    return width and f"(({width}[4]){{{', '.join([number] * 4)}}})"
+
+
+def overflowing(f, face):
+    """Calls with a count, or an array of counts, that is too large for the datatype; all other numbers are 1."""
+    for large in (False, True) if f.get("large") in (True, face) else (False,):
+        name = f["name"] + "_c" * large
+        parameters = [p for p in f.get("parameters", []) if large or not p.endswith(" large")]
+        number, datatype = OVERFLOWING[large]
+        plain = []
+        for parameter in parameters:
+            kind, direction = parameter.split(": ")[1].split(" ")[:2]
+            special = {"datatype in": datatype, "datatypes in": f"((MPI_Datatype[4]){{{', '.join([datatype] * 4)}}})", "op in": "user_op",
+                       "string in": '"external32"', "comm in": "grid" if "eighbor" in name else "MPI_COMM_SELF"}.get(f"{kind} {direction}")
+            plain.append(special or direction == "in" and array_of(kind, large, "1") or value(parameter, large))
+        if datatype not in " ".join(plain):
+            continue
+        for index, parameter in enumerate(parameters):
+            argument, kind = parameter.split(": ")[0], parameter.split(": ")[1].split(" ")[0]
+            too_large = number if kind == "count" else array_of(kind, large, number) if kind == "counts" else None
+            if too_large is None or " in" not in parameter or NOT_MULTIPLIED.search(f"{name}: {argument}"):
+                continue
+            arguments = ", ".join([*plain[:index], too_large, *plain[index + 1:]])
+            yield f"{name}: {argument} is too large for the datatype", f"only(MPI_ERR_COUNT, {name}({arguments}))"
+
+
 def calls(face, built):
     """(label, C statement) of every bad call."""
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
@@ -116,6 +159,7 @@ def calls(face, built):
             continue
         parameters = [p for p in f.get("parameters", []) if not p.endswith(" large")]
         plain = [value(p, False) for p in parameters]
+        yield from overflowing(f, face)
         for index, parameter in enumerate(parameters):
             kind, direction, *rest = parameter.split(": ")[1].split(" ")
             if kind in OUT_OF_RANGE and direction == "in" and not ANY_NUMBER.match(f"{name}: {parameter.split(':')[0]}") and not ANY_NUMBER.match(name):
@@ -238,9 +282,11 @@ def run_face(face, prefix, folder, built):
         start = broken + 1
     failed = 0
     for i, (label, _) in enumerate(rows):
-        if codes.get(i) == 0 or not isinstance(codes.get(i), int):
+        code = codes.get(i)
+        if not isinstance(code, int) or code <= 0:
             failed += 1
-            print(f"FAIL {face} {label}: {'came back with success' if codes.get(i) == 0 else codes.get(i)}", flush=True)
+            said = "came back with success" if code == 0 else f"came back with class {-code}" if isinstance(code, int) else code
+            print(f"FAIL {face} {label}: {said}", flush=True)
     return len(rows) - failed, failed
 
 

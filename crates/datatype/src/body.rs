@@ -246,7 +246,10 @@ impl Body {
 
     /// The same data with a given lower bound and extent.
     pub(crate) fn resized(self, lb: i64, extent: i64) -> Result<Body> {
-        let ub = lb.checked_add(extent).ok_or(BOUNDS)?;
+        let Some(ub) = lb.checked_add(extent) else {
+            let rule = format!("lb ({lb}) and extent together must fit in a signed 64-bit integer");
+            return Err(Error::Argument { argument: "extent".into(), value: extent, rule });
+        };
         Body { lb, ub, marked: true, ..self }.checked()
     }
 }

@@ -133,6 +133,20 @@ impl Datatype {
         self.inner.body.size.saturating_mul(count)
     }
 
+    /// The greatest count for which both the bytes of data and every offset of a byte fit in 63 bits.
+    pub fn greatest_count(&self) -> i64 {
+        let body = self.body();
+        if body.size == 0 {
+            return i64::MAX;
+        }
+        let edge = body.true_lb.saturating_abs().max(body.true_ub.saturating_abs());
+        let by_offset = match self.extent().saturating_abs() {
+            0 => i64::MAX,
+            distance => ((i64::MAX - edge) / distance).saturating_add(1),
+        };
+        by_offset.min(i64::MAX / body.size)
+    }
+
     /// Lower bound.
     #[inline]
     pub fn lb(&self) -> i64 {
@@ -189,5 +203,29 @@ impl Datatype {
         let last = self.extent().saturating_mul(count - 1);
         let first = self.true_lb().saturating_add(last.min(0));
         (first, self.true_extent().saturating_add(last.saturating_abs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greatest_count_keeps_bytes_and_offsets_within_63_bits() {
+        let double = Datatype::named(Basic::Double);
+        assert_eq!(double.greatest_count(), i64::MAX / 8);
+        assert_eq!(Datatype::named(Basic::Byte).greatest_count(), i64::MAX);
+        let resized = |lb, extent| Datatype::resized(lb, extent, &double, Form::Large).expect("a valid type");
+        assert_eq!(resized(0, 1 << 60).greatest_count(), 8);
+        assert_eq!(resized(0, -(1 << 60)).greatest_count(), 8);
+        assert_eq!(resized(0, 0).greatest_count(), i64::MAX / 8);
+        let empty = Datatype::contiguous(0, &double, Form::Large).expect("a valid type");
+        assert_eq!(empty.greatest_count(), i64::MAX);
+        let huge = Datatype::contiguous(i64::MAX / 8, &double, Form::Large).expect("a valid type");
+        assert_eq!(huge.greatest_count(), 1);
+        for datatype in [double.clone(), resized(0, 1 << 60), resized(0, -(1 << 60)), huge] {
+            let (first, length) = datatype.span(datatype.greatest_count());
+            assert!(first.checked_add(length).is_some_and(|end| end < i64::MAX));
+        }
     }
 }

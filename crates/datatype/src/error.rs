@@ -32,7 +32,7 @@ pub enum Error {
         /// Entries needed.
         expected: usize,
     },
-    /// Size, bounds or number of elements do not fit in 63 bits (`MPI_ERR_ARG`).
+    /// Size, bounds or number of elements do not fit in 63 bits (`MPI_ERR_COUNT`).
     #[error("the {what} of the new datatype does not fit in a signed 64-bit integer; use smaller counts or strides")]
     Overflow {
         /// "size", "bounds" or "number of elements".

@@ -36,6 +36,8 @@ pub struct Type {
     pub predefined: bool,
     /// Bytes of one element where any count of elements is a row of bytes that starts at the buffer; else -1.
     row: i64,
+    /// The greatest count whose bytes and offsets fit in 63 bits.
+    most: i64,
     committed: AtomicBool,
 }
 
@@ -43,8 +45,8 @@ impl Type {
     /// A datatype that is not committed unless it is named.
     pub fn new(datatype: Datatype, predefined: bool) -> Type {
         let row = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
-        let committed = AtomicBool::new(predefined || datatype.is_committed());
-        Type { datatype, attributes: Attributes::default(), name: Mutex::new(None), predefined, row, committed }
+        let (most, committed) = (datatype.greatest_count(), AtomicBool::new(predefined || datatype.is_committed()));
+        Type { datatype, attributes: Attributes::default(), name: Mutex::new(None), predefined, row, most, committed }
     }
 
     /// May it be used in communication?
@@ -59,7 +61,13 @@ impl Type {
         self.committed.store(true, Ordering::Relaxed);
     }
 
-    /// Address and length where `count` elements are one row of bytes.
+    /// Whether so many elements can exist: the count is not negative, and their bytes and offsets fit in 63 bits.
+    #[inline(always)]
+    pub fn can_have(&self, count: i64) -> bool {
+        count as u64 <= self.most as u64
+    }
+
+    /// Address and length where `count` elements, which [`Type::can_have`] allows, are one row of bytes.
     #[inline]
     pub fn bytes(&self, buffer: *const c_void, count: i64) -> Option<(*const u8, usize)> {
         (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
@@ -114,6 +122,22 @@ pub(crate) fn insert(kind: Type) -> Result<Handle> {
         .ok_or_else(|| Error::new(ERR_NO_MEM, "too many datatypes exist; free some"))
 }
 
+/// The error for a count that [`Type::can_have`] refuses.
+#[cold]
+pub(crate) fn bad_count<T>(count: i64, kind: &Type, argument: &str) -> Result<T> {
+    if count < 0 {
+        fail!(ERR_COUNT, "argument {argument} is {count}; it must not be negative");
+    }
+    fail!(
+        ERR_COUNT,
+        "argument {argument} is {count}; so many elements of {} bytes with an extent of {} bytes do not fit in a signed \
+         64-bit address, {} at most do",
+        kind.datatype.size(),
+        kind.datatype.extent(),
+        kind.most
+    )
+}
+
 /// Where the bytes of `count` elements at `buffer` come from when they are sent.
 pub(crate) fn source(datatype: &Datatype, buffer: *const c_void, count: i64) -> Source {
     // SAFETY: the source touches no memory before a wire fills from it, while the operation is under way, and until then
@@ -127,10 +151,31 @@ pub(crate) fn target(datatype: &Datatype, buffer: *mut c_void, count: i64) -> Ta
     unsafe { towpath_datatype::target(datatype, buffer.cast(), count) }
 }
 
+/// A copy of the bytes of `count` elements at `buffer`.
+///
+/// # Errors
+/// MPI_ERR_NO_MEM; nothing is read then.
+///
+/// # Safety
+/// `buffer` must hold so many elements, and [`Type::can_have`] allow them.
+pub(crate) unsafe fn packed(datatype: &Datatype, buffer: *const c_void, count: i64) -> Result<Vec<u8>> {
+    let length = datatype.bytes(count) as usize;
+    let mut copy = Vec::<u8>::new();
+    if copy.try_reserve_exact(length).is_err() {
+        fail!(ERR_NO_MEM, "there is no memory for the copy of a message of {length} bytes");
+    }
+    // SAFETY: the copy has room for all bytes, and `pack` writes them; the caller vouches for the elements.
+    unsafe {
+        towpath_datatype::pack(datatype, buffer.cast(), count, 0, copy.as_mut_ptr(), length);
+        copy.set_len(length);
+    }
+    Ok(copy)
+}
+
 /// The class of an error of the datatype crate.
 pub(crate) fn class_of(error: &towpath_datatype::Error) -> i32 {
     match error {
-        towpath_datatype::Error::Count { .. } => ERR_ARG,
+        towpath_datatype::Error::Count { .. } | towpath_datatype::Error::Overflow { .. } => ERR_COUNT,
         towpath_datatype::Error::Truncated { .. } => ERR_TRUNCATE,
         _ => ERR_ARG,
     }

@@ -120,6 +120,9 @@ pub unsafe fn reduce_local(
 ) -> Result<()> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     let reducer = reducer(op, datatype, kind)?;
+    if !kind.can_have(count) {
+        return datatypes::bad_count(count, kind, "count");
+    }
     for (buffer, name) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
         if buffer as usize == IN_PLACE {
             fail!(ERR_BUFFER, "argument {name} is MPI_IN_PLACE, which is not allowed here");
@@ -127,9 +130,6 @@ pub unsafe fn reduce_local(
         if buffer.is_null() && count > 0 && kind.needs_buffer() {
             fail!(ERR_BUFFER, "argument {name} is NULL, but count is {count}; pass a buffer");
         }
-    }
-    if count < 0 {
-        fail!(ERR_COUNT, "argument count is {count}; it must not be negative");
     }
     if count > 0 {
         // SAFETY: promised by the caller.

@@ -52,8 +52,8 @@ pub(crate) struct Incoming<'a> {
 
 #[inline(always)]
 pub(crate) fn check_buffer(buffer: *const c_void, count: i64, kind: &Type) -> Result<()> {
-    if count < 0 {
-        return negative_count(count);
+    if !kind.can_have(count) {
+        return datatypes::bad_count(count, kind, "count");
     }
     if !kind.committed() {
         return uncommitted();
@@ -64,10 +64,6 @@ pub(crate) fn check_buffer(buffer: *const c_void, count: i64, kind: &Type) -> Re
     Ok(())
 }
 
-#[cold]
-fn negative_count<T>(count: i64) -> Result<T> {
-    fail!(ERR_COUNT, "argument count is {count}; it must not be negative")
-}
 #[cold]
 fn uncommitted<T>() -> Result<T> {
     fail!(ERR_TYPE, "argument datatype is not committed; call MPI_Type_commit first")

@@ -68,14 +68,13 @@ fn bytes_of(datatype: &Datatype, count: i64) -> Option<i64> {
     if elements == 0 {
         return Some(0);
     }
-    let mut rest = count % elements;
-    let mut bytes = datatype.size().checked_mul(count / elements)?;
+    let (mut rest, mut part) = (count % elements, 0);
     datatype.for_each_run(1, &mut |basic, length| {
         let taken = rest.min(length);
-        bytes += taken * basic.size() as i64;
+        part += taken * basic.size() as i64;
         rest -= taken;
     });
-    Some(bytes)
+    datatype.size().checked_mul(count / elements)?.checked_add(part)
 }
 
 /// MPI_Status_set_elements.

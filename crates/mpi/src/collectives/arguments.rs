@@ -46,8 +46,8 @@ pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> 
 
 /// Checks a count and the buffer that holds so many elements.
 pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Names) -> Result<()> {
-    if count < 0 {
-        fail!(ERR_COUNT, "argument {} is {count}; it must not be negative", names.count);
+    if !kind.can_have(count) {
+        return datatypes::bad_count(count, kind, names.count);
     }
     if is_in_place(pointer) {
         fail!(ERR_BUFFER, "argument {} is MPI_IN_PLACE, which is not allowed here", names.buffer);
@@ -65,10 +65,29 @@ pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: 
     Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
 }
 
-/// Blocks of `count` elements each.
-pub(super) fn blocks(pointer: *const c_void, count: i64, handle: Handle, names: Names) -> Result<Blocks> {
-    let Buffer { pointer, count, element } = buffer(pointer, count, handle, names)?;
-    Ok(Blocks::Equal { pointer, count, element })
+/// `number` blocks of `count` elements each.
+pub(super) fn blocks(
+    pointer: *const c_void,
+    count: i64,
+    handle: Handle,
+    number: usize,
+    names: Names,
+) -> Result<Blocks> {
+    let kind = datatype(handle, names.datatype)?;
+    check(pointer, count, kind, names)?;
+    if !count.checked_mul(number as i64).is_some_and(|all| kind.can_have(all)) {
+        return too_many(count, number, names);
+    }
+    Ok(Blocks::Equal { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
+}
+
+#[cold]
+fn too_many<T>(count: i64, number: usize, names: Names) -> Result<T> {
+    fail!(
+        ERR_COUNT,
+        "argument {} is {count}; {number} blocks of so many elements do not fit in a signed 64-bit address",
+        names.count
+    )
 }
 
 /// Reads `number` values of an array of ints or counts, whose name is that of one value and an ending.
@@ -96,6 +115,25 @@ pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Resul
     Ok(counts)
 }
 
+/// Refuses blocks that together have more bytes than fit in 63 bits.
+fn check_sum(mut bytes: impl Iterator<Item = i64>, names: Names) -> Result<()> {
+    if bytes.try_fold(0i64, i64::checked_add).is_none() {
+        fail!(ERR_COUNT, "the blocks of {}s together have more than 2^63 - 1 bytes", names.count);
+    }
+    Ok(())
+}
+
+/// Refuses a block with bytes further from the buffer than fits in 63 bits; `offset` is where its first element is, if that
+/// is a number. What stands beside a count of zero means nothing.
+fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: Names) -> Result<()> {
+    let (first, length) = kind.datatype.span(count);
+    let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));
+    if end.is_none() && count > 0 && kind.datatype.size() > 0 {
+        fail!(ERR_ARG, "element {index} of {} leads to an address beyond 63 bits", names.displacements);
+    }
+    Ok(())
+}
+
 /// Blocks with counts and displacements.
 ///
 /// # Safety
@@ -113,6 +151,10 @@ pub(super) unsafe fn varying(
     let (counts, displacements) =
         unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
     check(pointer, counts.iter().copied().max().unwrap_or(0), kind, names)?;
+    check_sum(counts.iter().map(|&count| kind.datatype.bytes(count)), names)?;
+    for (index, &count) in counts.iter().enumerate() {
+        check_offset(displacements[index].checked_mul(kind.datatype.extent()), count, kind, index, names)?;
+    }
     let element = Element::of(&kind.datatype);
     Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
 }
@@ -137,13 +179,16 @@ pub(super) unsafe fn mixed(
         unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
     // The displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a buffer too.
     let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
-    let mut elements = Vec::with_capacity(number);
+    let (mut elements, mut bytes) = (Vec::with_capacity(number), Vec::with_capacity(number));
     for (index, &count) in counts.iter().enumerate() {
         // SAFETY: promised by the caller.
         let kind = datatype(unsafe { types.get(index) }, &format!("{}s[{index}]", names.datatype))?;
         check(address, count, kind, names)?;
+        check_offset(Some(displacements[index]), count, kind, index, names)?;
+        bytes.push(kind.datatype.bytes(count));
         elements.push(Element::of(&kind.datatype));
     }
+    check_sum(bytes.into_iter(), names)?;
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
 }
 

@@ -97,7 +97,7 @@ pub(super) unsafe fn gather<'a>(
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
     let own = || arguments::buffer(sendbuf, sendcount, sendtype, SEND);
-    let all = || arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE);
+    let all = || arguments::blocks(recvbuf, recvcount, recvtype, ground.partners(), RECEIVE);
     if !ground.comm.is_inter() {
         let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
         return ground.with(Operation::Gather(Gather { root, send: own, receive: all }));
@@ -143,7 +143,7 @@ pub(super) unsafe fn scatter<'a>(
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
     let own = || arguments::buffer(recvbuf, recvcount, recvtype, RECEIVE);
-    let all = || arguments::blocks(sendbuf, sendcount, sendtype, SEND);
+    let all = || arguments::blocks(sendbuf, sendcount, sendtype, ground.partners(), SEND);
     if !ground.comm.is_inter() {
         let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
         return ground.with(Operation::Scatter(Scatter { root, send: all, receive: own }));
@@ -203,7 +203,7 @@ pub(super) unsafe fn allgather<'a>(
     comm: Handle,
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, ground.partners(), RECEIVE)?;
     gathered_everywhere(ground, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
 }
 
@@ -251,8 +251,9 @@ pub(super) unsafe fn alltoall<'a>(
     comm: Handle,
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
-    exchanged(ground, sendbuf, || arguments::blocks(sendbuf, sendcount, sendtype, SEND), receive)
+    let ranks = ground.partners();
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, ranks, RECEIVE)?;
+    exchanged(ground, sendbuf, || arguments::blocks(sendbuf, sendcount, sendtype, ranks, SEND), receive)
 }
 
 /// MPI_Alltoallv.

@@ -58,7 +58,7 @@ pub(super) unsafe fn neighbor_allgather<'a>(
 ) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
@@ -92,8 +92,8 @@ pub(super) unsafe fn neighbor_alltoall<'a>(
     comm: Handle,
 ) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
-    let send = arguments::blocks(sendbuf, sendcount, sendtype, SEND)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, RECEIVE)?;
+    let send = arguments::blocks(sendbuf, sendcount, sendtype, neighbors.destinations.len(), SEND)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 

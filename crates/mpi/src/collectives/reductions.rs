@@ -12,7 +12,7 @@ use super::arguments::{self, Names, is_in_place};
 use super::execution::{Ground, Prepared};
 use crate::error::{Result, fail};
 use crate::face::{Handle, Integers};
-use crate::operations;
+use crate::{datatypes, operations};
 
 const SEND: Names = Names { buffer: "sendbuf", count: "count", displacements: "", datatype: "datatype" };
 const RECEIVE: Names = Names { buffer: "recvbuf", count: "count", displacements: "", datatype: "datatype" };
@@ -36,7 +36,10 @@ impl Vector {
         if send && !placed {
             arguments::check(self.sendbuf, self.count, kind, SEND)?;
         }
-        if receive || self.count < 0 {
+        if !kind.can_have(self.count) {
+            return datatypes::bad_count(self.count, kind, RECEIVE.count);
+        }
+        if receive {
             arguments::check(self.recvbuf, self.count, kind, RECEIVE)?;
         }
         let send = (send && !placed).then(|| self.sendbuf.cast_mut().cast());
@@ -97,7 +100,10 @@ pub(super) unsafe fn allreduce<'a>(
 
 /// Plans a reduce-scatter with the counts of the local ranks.
 fn combined_blocks<'a>(ground: Ground<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
-    vector.count = counts.iter().fold(0i64, |sum, &count| sum.saturating_add(count));
+    vector.count = match counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) {
+        Some(count) => count,
+        None => fail!(ERR_COUNT, "the counts of all {} ranks together exceed 2^63 - 1", counts.len()),
+    };
     // In place the receive buffer holds the vector, whatever my own block is.
     let in_place = is_in_place(vector.sendbuf) && !ground.comm.is_inter();
     let operand = vector.operand(true, counts[ground.rank()] > 0 || in_place, !ground.comm.is_inter())?;

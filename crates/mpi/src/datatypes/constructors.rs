@@ -20,13 +20,29 @@ fn form(large: bool) -> Form {
 /// Reads an array argument.
 fn list(array: Integers, count: i64, argument: &str) -> Result<Vec<i64>> {
     if count < 0 {
-        fail!(ERR_ARG, "argument count is {count}; it must not be negative");
+        fail!(ERR_COUNT, "argument count is {count}; it must not be negative");
     }
     if count > 0 && array.is_null() {
         fail!(ERR_ARG, "argument {argument} is NULL, but {count} elements are needed");
     }
+    let mut values = Vec::new();
+    if count > i64::MAX / 8 {
+        fail!(ERR_COUNT, "argument count is {count}; no array {argument} has so many elements");
+    }
+    if values.try_reserve_exact(count as usize).is_err() {
+        fail!(ERR_NO_MEM, "there is no memory for a copy of the {count} elements of argument {argument}");
+    }
     // SAFETY: the program's array has `count` elements.
-    Ok((0..count as usize).map(|i| unsafe { array.get(i) }).collect())
+    values.extend((0..count as usize).map(|i| unsafe { array.get(i) }));
+    Ok(values)
+}
+
+/// The number of dimensions of an array.
+fn dimensions(ndims: i32) -> Result<i64> {
+    if ndims < 1 {
+        fail!(ERR_ARG, "argument ndims is {ndims}; it must be at least 1");
+    }
+    Ok(i64::from(ndims))
 }
 
 fn old(oldtype: Handle) -> Result<&'static Arc<Type>> {
@@ -146,7 +162,7 @@ pub unsafe fn type_create_subarray(
     oldtype: Handle,
     large: bool,
 ) -> Result<Handle> {
-    let ndims = i64::from(ndims);
+    let ndims = dimensions(ndims)?;
     let sizes = list(array_of_sizes, ndims, "array_of_sizes")?;
     let subsizes = list(array_of_subsizes, ndims, "array_of_subsizes")?;
     let starts = list(array_of_starts, ndims, "array_of_starts")?;
@@ -169,7 +185,7 @@ pub unsafe fn type_create_darray(
     oldtype: Handle,
     large: bool,
 ) -> Result<Handle> {
-    let ndims = i64::from(ndims);
+    let ndims = dimensions(ndims)?;
     let arguments = towpath_datatype::Darray {
         size: i64::from(size),
         rank: i64::from(rank),

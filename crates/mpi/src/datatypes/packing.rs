@@ -12,7 +12,7 @@ pub(super) fn checked(position: i64, size: i64, needed: i64, buffer: &str) -> Re
     if position < 0 || size < 0 {
         fail!(ERR_ARG, "position is {position} and the size of {buffer} is {size}; neither may be negative");
     }
-    if position + needed > size {
+    if needed > size - position {
         fail!(ERR_TRUNCATE, "{needed} bytes from position {position} on exceed {buffer} of {size} bytes");
     }
     Ok(())

@@ -6,6 +6,7 @@ use towpath_base::transfer::Source;
 use towpath_engine::Mode;
 
 use super::{Incoming, Outgoing, completed, incoming, outgoing};
+use crate::datatypes::packed;
 use crate::error::Result;
 use crate::face::{Handle, Status};
 use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
@@ -81,14 +82,6 @@ pub unsafe fn sendrecv(
     finish(work, out.comm)
 }
 
-/// Copies the elements out, so that their place can be received into.
-fn copied(kind: &crate::datatypes::Type, buffer: *const c_void, count: i64) -> Vec<u8> {
-    let mut copy = vec![0u8; (kind.datatype.size() * count) as usize];
-    // SAFETY: the copy has room for all bytes; the program lends the elements.
-    unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, copy.as_mut_ptr(), copy.len()) };
-    copy
-}
-
 /// MPI_Sendrecv_replace.
 ///
 /// # Safety
@@ -105,7 +98,8 @@ pub unsafe fn sendrecv_replace(
 ) -> Result<Status> {
     let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(buf, count, datatype, source, recvtag, comm)?;
-    let copy = copied(out.kind, buf, count);
+    // SAFETY: promised by the caller.
+    let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     // SAFETY: promised by the caller; the copy lives until both are complete.
     let work = unsafe { begin(&out, bytes, sendtag, &into, buf, count) }?;
@@ -163,7 +157,8 @@ pub unsafe fn isendrecv_replace(
 ) -> Result<Handle> {
     let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(buf, count, datatype, source, recvtag, comm)?;
-    let copy = copied(out.kind, buf, count);
+    // SAFETY: promised by the caller.
+    let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     // SAFETY: promised by the caller; the copy is kept with the request.
     let work = unsafe { begin(&out, bytes, sendtag, &into, buf, count) }?;
