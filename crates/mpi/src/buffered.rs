@@ -12,6 +12,7 @@ use towpath_engine::{Mode, RequestId};
 
 use crate::comm::Comm;
 use crate::constants::BUFFER_AUTOMATIC;
+use crate::datatypes;
 use crate::error::{Result, fail};
 use crate::face::Handle;
 use crate::lane::State;
@@ -80,7 +81,28 @@ impl Buffer {
     }
 
     fn has_room(&self, length: usize) -> bool {
-        self.address == BUFFER_AUTOMATIC || (self.used + length + OVERHEAD) as i64 <= self.size
+        let needed = self.used.saturating_add(length).saturating_add(OVERHEAD);
+        self.address == BUFFER_AUTOMATIC || needed as u64 <= self.size as u64
+    }
+
+    /// Makes room for a message of `length` bytes, if need be from messages that have been sent by now.
+    fn make_room(&mut self, state: &mut State, length: usize) -> Result<()> {
+        if !self.has_room(length) {
+            state.progress();
+            self.reclaim(state);
+        } else if self.under_way.len() == self.under_way.capacity() {
+            // A buffer without bound never lacks room: what is sent is freed before the list would grow.
+            self.reclaim(state);
+        }
+        if !self.has_room(length) {
+            fail!(
+                ERR_BUFFER,
+                "the message of {length} bytes does not fit into the attached buffer of {} bytes, of which {} are in use",
+                self.size,
+                self.used
+            );
+        }
+        Ok(())
     }
 }
 
@@ -107,38 +129,23 @@ pub(crate) unsafe fn send(
     peer: towpath_base::ids::PeerIndex,
     tag: i32,
 ) -> Result<()> {
-    let length = (datatype.size() * count) as usize;
-    let mut bytes = vec![0u8; length];
-    // SAFETY: the copy has room for all bytes; the caller vouches for the elements.
-    unsafe { towpath_datatype::pack(datatype, buffer.cast(), count, 0, bytes.as_mut_ptr(), length) };
+    let length = datatype.bytes(count) as usize;
     let lane = world::lane()?;
     let sent = with_buffer(comm, |attached| {
         let Some(attached) = attached else {
             fail!(ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first");
         };
+        lane.with(|state| attached.make_room(state, length))?;
+        // SAFETY: promised by the caller.
+        let bytes = unsafe { datatypes::packed(datatype, buffer, count) }?;
         lane.with(|state| {
-            if !attached.has_room(length) {
-                state.progress();
-                attached.reclaim(state);
-            } else if attached.under_way.len() == attached.under_way.capacity() {
-                // A buffer without bound never lacks room: what is sent is freed before the list would grow.
-                attached.reclaim(state);
-            }
-            if !attached.has_room(length) {
-                fail!(
-                    ERR_BUFFER,
-                    "the message of {length} bytes does not fit into the attached buffer of {} bytes, of which {} are in use",
-                    attached.size,
-                    attached.used
-                );
-            }
             let source = Source::Bytes { pointer: bytes.as_ptr(), length };
             // SAFETY: the copy is kept until the send is complete.
             let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, Mode::Standard) };
             attached.used += length + OVERHEAD;
             attached.under_way.push(Copy { id, bytes });
-            Ok(())
-        })
+        });
+        Ok(())
     });
     lane.nudge();
     sent

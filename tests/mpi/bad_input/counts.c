@@ -30,6 +30,23 @@ static void copies(MPI_Comm comm)
     MPI_Count count = (MPI_Count)1 << 59;
     FAILS_EITHER(MPI_Sendrecv_replace_c(in, count, MPI_DOUBLE, check_rank, 1, check_rank, 1, comm, &status), MPI_ERR_NO_MEM,
                  MPI_ERR_OTHER);
+    FAILS(MPI_Bsend_c(in, count, MPI_DOUBLE, check_rank, 1, comm), MPI_ERR_BUFFER);
+}
+
+/* The size of the message is compared with that of the buffer before anything is copied. */
+static void buffered(MPI_Comm comm)
+{
+    static char room[4096 + MPI_BSEND_OVERHEAD];
+    MPI_Request request = MPI_REQUEST_NULL;
+    void *address;
+    int size;
+    CALL(MPI_Buffer_attach(room, sizeof room));
+    for (int shift = 20; shift < 60; shift++)
+        FAILS(MPI_Bsend_c(in, (MPI_Count)1 << shift, MPI_DOUBLE, check_rank, 1, comm), MPI_ERR_BUFFER);
+    FAILS(MPI_Ibsend_c(in, (MPI_Count)1 << 59, MPI_DOUBLE, check_rank, 1, comm, &request), MPI_ERR_BUFFER);
+    CALL(MPI_Bsend(in, 4, MPI_DOUBLE, check_rank, 1, comm));
+    CALL(MPI_Recv(out, 4, MPI_DOUBLE, check_rank, 1, comm, MPI_STATUS_IGNORE));
+    CALL(MPI_Buffer_detach(&address, &size));
 }
 
 static void extents(MPI_Comm comm)
@@ -98,6 +115,7 @@ int main(int argc, char **argv)
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     messages(MPI_COMM_WORLD);
     copies(MPI_COMM_WORLD);
+    buffered(MPI_COMM_WORLD);
     extents(MPI_COMM_WORLD);
     blocks(MPI_COMM_WORLD);
     types_and_packing(MPI_COMM_WORLD);
