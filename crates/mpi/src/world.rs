@@ -338,7 +338,7 @@ pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
 /// What MPI_INFO_ENV holds (11.2.1).
 pub fn environment_pairs() -> Pairs {
     let mut pairs = Pairs::default();
-    let mut arguments = std::env::args();
+    let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     if let Some(command) = arguments.next() {
         pairs.set("command", &command);
     }
