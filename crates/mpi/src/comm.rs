@@ -49,6 +49,8 @@ pub struct Settings {
     pub name: String,
     /// MPI_Comm_set_errhandler.
     pub errhandler: Arc<Errhandler>,
+    /// Whether the program has chosen the error handler of this very communicator.
+    pub errhandler_chosen: bool,
     /// Hints that Towpath knows and the program has set.
     pub info: Pairs,
     /// The buffer of MPI_Comm_attach_buffer.
@@ -88,7 +90,8 @@ impl Comm {
     /// A communicator of `group`, of which this process must be a member.
     pub fn new(context: ContextId, group: Arc<Group>, remote: Option<Remote>, errhandler: Arc<Errhandler>) -> Comm {
         let rank = group.rank.expect("only members hold a communicator");
-        let settings = Settings { name: String::new(), errhandler, info: Pairs::default(), buffer: None };
+        let (name, info) = (String::new(), Pairs::default());
+        let settings = Settings { name, errhandler, errhandler_chosen: false, info, buffer: None };
         let targets = remote.as_ref().map_or(&group, |remote| &remote.group).peers.clone();
         Comm {
             handle: AtomicU32::new(0),

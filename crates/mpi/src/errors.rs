@@ -116,7 +116,8 @@ pub enum Target {
     File(Handle),
     /// A session.
     Session(Handle),
-    /// No object: MPI_COMM_SELF's handler.
+    /// No object: MPI_COMM_SELF's handler, or that of MPI_COMM_WORLD where the program has chosen none for
+    /// MPI_COMM_SELF.
     None,
 }
 
@@ -156,13 +157,22 @@ fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
             if let Some(session) = OBJECTS.sessions.get(handle) {
                 return (session.errhandler.lock().unwrap().clone(), Kind::Session, handle);
             }
-            COMM_SELF
+            without_object()
         }
-        _ => COMM_SELF,
+        _ => without_object(),
     };
     match world::comm(handle) {
         Ok(comm) => (comm.errhandler(), Kind::Comm, handle),
         Err(_) => (OBJECTS.initial_errhandler.lock().unwrap().clone(), Kind::Comm, handle),
+    }
+}
+
+/// The communicator whose handler decides where an error belongs to no object. Most programs choose a handler for
+/// MPI_COMM_WORLD only, and mean these errors too (docs/standard.md).
+fn without_object() -> Handle {
+    match world::comm(COMM_SELF) {
+        Ok(myself) if !myself.settings().errhandler_chosen => COMM_WORLD,
+        _ => COMM_SELF,
     }
 }
 
@@ -224,7 +234,10 @@ pub fn session_create_errhandler(function: Callback) -> Result<Handle> {
 /// MPI_Comm_set_errhandler (9.3.1).
 pub fn comm_set_errhandler(comm: Handle, errhandler: Handle) -> Result<()> {
     let comm = world::comm(comm)?;
-    comm.settings().errhandler = lookup_for(errhandler, Kind::Comm)?;
+    let handler = lookup_for(errhandler, Kind::Comm)?;
+    let mut settings = comm.settings();
+    settings.errhandler = handler;
+    settings.errhandler_chosen = true;
     Ok(())
 }
 

@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::built::Built;
 use crate::api::{Api, Face, Function};
 
+/// Where Towpath does not do what the standard says, or more than it says.
+const DIFFERENCES: &str = include_str!("differences.md");
+
 /// The page.
 pub fn page(api: &Api, built: &Built) -> String {
     let done = |f: &&Function| f.special || built.file(f).is_some();
@@ -25,6 +28,7 @@ pub fn page(api: &Api, built: &Built) -> String {
         let all: Vec<&Function> = api.functions.iter().filter(|f| &f.chapter == chapter).collect();
         let _ = writeln!(text, "| {title} | {} | {} |", all.iter().filter(|f| done(f)).count(), all.len());
     }
+    text.push_str(DIFFERENCES);
     for (chapter, title) in &api.chapters {
         let _ = write!(text, "\n## {title}\n\n| function | body | |\n|---|---|---|\n");
         for f in api.functions.iter().filter(|f| &f.chapter == chapter) {
