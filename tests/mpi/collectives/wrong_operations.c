@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     } wrong[] = {
         {MPI_DOUBLE, MPI_BAND}, {MPI_FLOAT, MPI_LAND},     {MPI_C_DOUBLE_COMPLEX, MPI_MAX}, {MPI_BYTE, MPI_SUM},       {MPI_C_BOOL, MPI_SUM},
         {MPI_INT, MPI_MINLOC},  {MPI_DOUBLE_INT, MPI_SUM}, {MPI_2INT, MPI_BXOR},            {MPI_PACKED, MPI_BOR},     {MPI_WCHAR, MPI_MAX},
-        {MPI_INT, MPI_OP_NULL}, {MPI_CHARACTER, MPI_SUM},  {MPI_LOGICAL, MPI_SUM},
+        {MPI_INT, MPI_OP_NULL}, {MPI_INTEGER, MPI_LAND},   {MPI_LOGICAL, MPI_SUM},           {MPI_CHAR, MPI_MAXLOC},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int code = MPI_Allreduce(in, out, 1, wrong[i].type, wrong[i].op, MPI_COMM_WORLD);

@@ -125,14 +125,15 @@ impl Operation {
     }
 }
 
-/// Whether a reduction may combine this operation and this datatype, by the standard's table of type groups.
+/// Whether a reduction may combine this operation and this datatype: by the standard's table of type groups, or as an
+/// extension that other libraries have too.
 ///
 /// `MPI_REPLACE` and `MPI_NO_OP` take part in no reduction; one-sided accumulation allows them with every type and for the
 /// rest follows the same table.
 pub fn supports(operation: Operation, basic: Basic) -> bool {
     use Group::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
     let group = basic.group();
-    match operation {
+    let standard = match operation {
         Operation::Max | Operation::Min => matches!(group, CInteger | FortranInteger | Floating | MultiLanguage),
         Operation::Sum | Operation::Product => {
             matches!(group, CInteger | FortranInteger | Floating | Complex | MultiLanguage)
@@ -143,6 +144,21 @@ pub fn supports(operation: Operation, basic: Basic) -> bool {
         }
         Operation::MinLocation | Operation::MaxLocation => group == Pair,
         Operation::Replace | Operation::NoOp => false,
+    };
+    standard || is_extension(operation, basic)
+}
+
+/// What the standard leaves out, but two of MPICH, Open MPI and Intel MPI compute: programs rely on it. Characters are
+/// signed numbers there.
+fn is_extension(operation: Operation, basic: Basic) -> bool {
+    match operation {
+        Operation::MinLocation | Operation::MaxLocation | Operation::Replace | Operation::NoOp => false,
+        Operation::LogicalAnd | Operation::LogicalOr | Operation::LogicalXor => {
+            basic.class() == Class::Character(1)
+                || basic.group() == Group::MultiLanguage
+                || matches!(basic, Basic::Integer1 | Basic::Integer2 | Basic::Integer8)
+        }
+        _ => basic.class() == Class::Character(1),
     }
 }
 
@@ -156,7 +172,7 @@ pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
         _ => {}
     }
     match basic.class() {
-        Class::Signed(1) => integer::<i8>(operation),
+        Class::Signed(1) | Class::Character(1) => integer::<i8>(operation),
         Class::Signed(2) => integer::<i16>(operation),
         Class::Signed(4) => integer::<i32>(operation),
         Class::Signed(8) => integer::<i64>(operation),
