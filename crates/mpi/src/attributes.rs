@@ -1,9 +1,12 @@
 //! Attribute caching on communicators, datatypes and windows (MPI 5.0, section 7.7).
 //!
-//! Copy and delete functions of the program are called with no lock of Towpath held, through the face's table.
+//! Copy and delete functions of the program are called with no lock of Towpath held, through the face's table. A key that the
+//! program has freed stays in the table until no object has an attribute with it (7.7.2).
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
+
+use towpath_base::sync::{AtomicBool, Ordering};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
@@ -22,6 +25,8 @@ pub struct Keyval {
     copy: Callback,
     delete: Callback,
     extra: Pointer,
+    /// The program has freed it.
+    freed: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +45,13 @@ fn callback_failed(what: &str, keyval: Handle, code: i32) -> Error {
 }
 
 impl Keyval {
+    /// Forgets a key that the program has freed, once this reference and that of the table are the last ones.
+    fn forget_if_unused(self: Arc<Self>) {
+        if self.freed.load(Ordering::Acquire) && Arc::strong_count(&self) <= 2 {
+            OBJECTS.keyvals.remove(self.number);
+        }
+    }
+
     fn call_copy(&self, object: Handle, value: Pointer) -> Result<Option<Pointer>> {
         match self.copy.0 as usize {
             NULL_FUNCTION => Ok(None),
@@ -91,6 +103,7 @@ impl Attributes {
         if let Some((key, value)) = found {
             key.call_delete(object, value)?;
             self.0.lock().unwrap().retain(|(key, _)| key.number != keyval);
+            key.forget_if_unused();
         }
         Ok(())
     }
@@ -102,6 +115,7 @@ impl Attributes {
             let Some((key, value)) = last else { return Ok(()) };
             key.call_delete(object, value)?;
             self.0.lock().unwrap().retain(|(other, _)| other.number != key.number);
+            key.forget_if_unused();
         }
     }
 
@@ -119,12 +133,22 @@ impl Attributes {
 }
 
 fn create(kind: Kind, copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
-    let made = OBJECTS.keyvals.insert_with(|number| Keyval { number, kind, copy, delete, extra: Pointer(extra) });
+    let (extra, freed) = (Pointer(extra), AtomicBool::new(false));
+    let made = OBJECTS.keyvals.insert_with(|number| Keyval { number, kind, copy, delete, extra, freed });
     made.map(|handle| handle.0 as i32).ok_or_else(|| Error::new(ERR_NO_MEM, "too many attribute keys exist; free some"))
 }
 
-/// Finds a key of this kind that the program created.
-pub(crate) fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
+/// Finds a key of this kind that the program created and has not freed.
+fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
+    let found = lookup_even_freed(keyval, kind)?;
+    if found.freed.load(Ordering::Acquire) {
+        fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) was freed; only attributes that are set already can use it");
+    }
+    Ok(found)
+}
+
+/// Finds a key of this kind that the program has not freed, or that some object still has an attribute with.
+fn lookup_even_freed(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
     match OBJECTS.keyvals.get(Handle(keyval as u32)) {
         Some(found) if found.kind == kind => Ok(found.clone()),
         Some(found) => {
@@ -140,11 +164,31 @@ pub(crate) fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
     }
 }
 
+/// Frees a key; once more is no error as long as an object has an attribute with it.
 fn free(keyval: &mut i32, kind: Kind) -> Result<()> {
-    lookup(*keyval, kind)?;
-    OBJECTS.keyvals.remove(Handle(*keyval as u32));
+    let found = lookup_even_freed(*keyval, kind)?;
+    found.freed.store(true, Ordering::Release);
+    found.forget_if_unused();
     *keyval = KEYVAL_INVALID;
     Ok(())
+}
+
+/// The value that an object has for a key of its kind, and whether it has one.
+fn get(attributes: &Attributes, keyval: i32, kind: Kind) -> Result<(*mut c_void, bool)> {
+    if let Some(value) = attributes.get(Handle(keyval as u32)) {
+        return Ok((value, true));
+    }
+    lookup(keyval, kind)?;
+    Ok((std::ptr::null_mut(), false))
+}
+
+/// Deletes the attribute of an object for a key of its kind.
+fn delete(attributes: &Attributes, object: Handle, keyval: i32, kind: Kind) -> Result<()> {
+    let key = Handle(keyval as u32);
+    if attributes.get(key).is_none() {
+        lookup(keyval, kind)?;
+    }
+    attributes.delete(object, key)
 }
 
 /// MPI_Comm_create_keyval.
@@ -183,15 +227,13 @@ pub fn comm_get_attr(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
     if let Some(found) = world::predefined_attribute(keyval) {
         return Ok(found.map_or((std::ptr::null_mut(), false), |value| (value, true)));
     }
-    lookup(keyval, Kind::Comm)?;
-    Ok(object.attributes.get(Handle(keyval as u32)).map_or((std::ptr::null_mut(), false), |value| (value, true)))
+    get(&object.attributes, keyval, Kind::Comm)
 }
 
 /// MPI_Comm_delete_attr.
 pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
     let object = world::comm(comm)?.clone();
-    lookup(keyval, Kind::Comm)?;
-    object.attributes.delete(comm, Handle(keyval as u32))
+    delete(&object.attributes, comm, keyval, Kind::Comm)
 }
 
 /// MPI_Type_set_attr.
@@ -203,13 +245,11 @@ pub fn type_set_attr(datatype: Handle, keyval: i32, value: *mut c_void) -> Resul
 /// MPI_Type_get_attr: value and whether it is set.
 pub fn type_get_attr(datatype: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
     let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
-    lookup(keyval, Kind::Datatype)?;
-    Ok(object.attributes.get(Handle(keyval as u32)).map_or((std::ptr::null_mut(), false), |value| (value, true)))
+    get(&object.attributes, keyval, Kind::Datatype)
 }
 
 /// MPI_Type_delete_attr.
 pub fn type_delete_attr(datatype: Handle, keyval: i32) -> Result<()> {
     let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
-    lookup(keyval, Kind::Datatype)?;
-    object.attributes.delete(datatype, Handle(keyval as u32))
+    delete(&object.attributes, datatype, keyval, Kind::Datatype)
 }
