@@ -12,6 +12,7 @@
 
 #![deny(missing_docs)]
 
+mod aliasing;
 pub mod allgather;
 pub mod allreduce;
 pub mod alltoall;

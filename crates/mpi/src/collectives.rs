@@ -14,6 +14,7 @@ mod nonblocking;
 mod persistent;
 mod reductions;
 
+pub(crate) use arguments::aliased;
 pub use blocking::*;
 pub use nonblocking::*;
 pub use persistent::*;

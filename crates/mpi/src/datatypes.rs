@@ -73,6 +73,12 @@ impl Type {
         (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
     }
 
+    /// Whether two buffers of such elements at this address share bytes: not at MPI_BOTTOM, where the address says nothing.
+    #[cold]
+    pub fn needs_distinct(&self, address: *const c_void) -> bool {
+        !address.is_null() && self.datatype.size() > 0
+    }
+
     /// Whether NULL is no address for elements of this type (types with absolute addresses go with MPI_BOTTOM).
     #[inline]
     pub fn needs_buffer(&self) -> bool {

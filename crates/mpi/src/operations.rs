@@ -131,6 +131,9 @@ pub unsafe fn reduce_local(
             fail!(ERR_BUFFER, "argument {name} is NULL, but count is {count}; pass a buffer");
         }
     }
+    if inbuf == inoutbuf && count > 0 && kind.needs_distinct(inbuf) {
+        return crate::collectives::aliased();
+    }
     if count > 0 {
         // SAFETY: promised by the caller.
         unsafe { reducer.apply(inbuf.cast(), inoutbuf.cast(), count) }

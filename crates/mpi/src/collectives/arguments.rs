@@ -192,6 +192,34 @@ pub(super) unsafe fn mixed(
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
 }
 
+/// Refuses buffers that share bytes (6.2), where both begin at the same address; of other overlaps nothing is known.
+#[inline]
+pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usize) -> Result<()> {
+    if send.pointer() == receive.pointer() && !send.pointer().is_null() && send.overlaps(sends, receive, receives) {
+        return aliased();
+    }
+    Ok(())
+}
+
+/// As [`apart`], for one buffer and the blocks of all ranks.
+#[inline]
+pub(super) fn apart_from(own: &Buffer, all: &Blocks, number: usize) -> Result<()> {
+    if own.pointer == all.pointer() && !own.pointer.is_null() && own.overlaps(all, number) {
+        return aliased();
+    }
+    Ok(())
+}
+
+/// The error for buffers that share bytes.
+#[cold]
+pub(crate) fn aliased<T>() -> Result<T> {
+    fail!(
+        ERR_BUFFER,
+        "the send buffer and the receive buffer begin at the same address and overlap; pass different buffers, or \
+         MPI_IN_PLACE where the function allows it"
+    )
+}
+
 /// The root of a call in one group.
 pub(super) fn root(comm: &Comm, root: i32) -> Result<usize> {
     let ranks = comm.group.peers.len();

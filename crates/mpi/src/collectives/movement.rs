@@ -67,6 +67,9 @@ fn rooted(
     let at_root = ground.rank() == root;
     let own = if at_root && is_in_place(own_pointer) { None } else { Some(own()?) };
     let all = if at_root { Some(all()?) } else { None };
+    if let (Some(own), Some(all)) = (&own, &all) {
+        arguments::apart_from(own, all, ground.partners())?;
+    }
     Ok(Rooted { root, own, all })
 }
 
@@ -184,6 +187,9 @@ fn gathered_everywhere<'a>(
     receive: Blocks,
 ) -> Result<Prepared<'a>> {
     let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
+    if let Some(send) = &send {
+        arguments::apart_from(send, &receive, ground.partners())?;
+    }
     let arguments = Allgather { send, receive };
     if ground.comm.is_inter() {
         ground.across(|bridge| inter::allgather(bridge, &arguments))
@@ -232,6 +238,9 @@ fn exchanged<'a>(
     receive: Blocks,
 ) -> Result<Prepared<'a>> {
     let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
+    if let Some(send) = &send {
+        arguments::apart(send, ground.partners(), &receive, ground.partners())?;
+    }
     let arguments = Alltoall { send, receive };
     if ground.comm.is_inter() {
         ground.across(|bridge| inter::alltoall(bridge, &arguments))

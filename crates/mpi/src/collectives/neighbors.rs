@@ -59,6 +59,7 @@ pub(super) unsafe fn neighbor_allgather<'a>(
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
+    arguments::apart_from(&send, &receive, neighbors.sources.len())?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
@@ -78,6 +79,7 @@ pub(super) unsafe fn neighbor_allgatherv<'a>(
     let sources = neighbors.sources.len();
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, sources, RECEIVE) }?;
+    arguments::apart_from(&send, &receive, neighbors.sources.len())?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
@@ -94,6 +96,7 @@ pub(super) unsafe fn neighbor_alltoall<'a>(
     let (ground, neighbors) = ground(comm)?;
     let send = arguments::blocks(sendbuf, sendcount, sendtype, neighbors.destinations.len(), SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
+    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
@@ -115,6 +118,7 @@ pub(super) unsafe fn neighbor_alltoallv<'a>(
     let send = unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, destinations, SEND) }?;
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, sources, RECEIVE) }?;
+    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
@@ -136,5 +140,6 @@ pub(super) unsafe fn neighbor_alltoallw<'a>(
     let send = unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, destinations, SEND) }?;
     // SAFETY: the program's arrays have an element for each source.
     let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, sources, RECEIVE) }?;
+    arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
     Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }

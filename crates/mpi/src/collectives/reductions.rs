@@ -41,6 +41,10 @@ impl Vector {
         }
         if receive {
             arguments::check(self.recvbuf, self.count, kind, RECEIVE)?;
+            // Both are rows of the same elements, so they share the first one.
+            if send && self.sendbuf == self.recvbuf && self.count > 0 && kind.needs_distinct(self.sendbuf) {
+                return arguments::aliased();
+            }
         }
         let send = (send && !placed).then(|| self.sendbuf.cast_mut().cast());
         Ok(Operand { send, count: self.count, element: Element::of(&kind.datatype), reducer })
