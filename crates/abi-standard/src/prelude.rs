@@ -3,7 +3,7 @@
 pub(crate) use std::ffi::{c_char, c_int, c_void};
 
 pub(crate) use towpath_mpi::entry::{
-    count_to_int, not_built, put, put_string, put_string_with_length, require, room, total_of,
+    count_to_int, deliver, not_built, put, put_string, put_string_with_length, require, room, total_of,
 };
 pub(crate) use towpath_mpi::errors::Target;
 pub(crate) use towpath_mpi::{HandleArray, Integers, IntegersMut, Kind};

@@ -40,7 +40,8 @@ fn send<T>(data: &[T], to: i32, comm: Handle) -> Result<()> {
 
 fn receive<T>(data: &mut [T], from: i32, comm: Handle) -> Result<()> {
     // SAFETY: a slice of plain numbers.
-    unsafe { point_to_point::recv(data.as_mut_ptr().cast(), size_of_val(data) as i64, BYTE, from, 0, comm) }.map(drop)
+    unsafe { point_to_point::recv(data.as_mut_ptr().cast(), size_of_val(data) as i64, BYTE, from, 0, comm) }?;
+    Ok(())
 }
 
 /// A grid that does or does not wrap around, as a communicator with a topology.

@@ -1,12 +1,13 @@
 //! What both faces do around every body: the check that MPI is initialised, the published call, the error handler, and
 //! the writing of out-parameters.
 //!
-//! Invariant: out-parameters are written by the face only when the body succeeded.
+//! Invariant: out-parameters are written by the face when the body succeeded. On failure the results that the standard
+//! defines are written too (a completion call's, see [`crate::error::Failed`]), and new handles become null.
 
 use std::ffi::{c_char, c_int};
 
 use crate::constants;
-use crate::error::{Error, Result};
+use crate::error::{Error, Failing, Result};
 use crate::errors::{self, Target};
 use crate::face::Face;
 use crate::world;
@@ -68,6 +69,29 @@ pub fn require<T>(pointer: *mut T, name: &'static str) -> Result<()> {
 #[cold]
 fn missing(name: &'static str) -> Error {
     Error::new(constants::ERR_ARG, format!("argument {name} is NULL; pass the address of a variable"))
+}
+
+/// Lets the face write the results of a body; `clear` sets new handles to null where there are none.
+#[inline(always)]
+pub fn deliver<T, E: Failing<T>>(
+    result: std::result::Result<T, E>,
+    write: impl FnOnce(T),
+    clear: impl FnOnce(),
+) -> Result<()> {
+    match result {
+        Ok(results) => {
+            write(results);
+            Ok(())
+        }
+        Err(failed) => {
+            let (error, results) = failed.parts();
+            match results {
+                Some(results) => write(results),
+                None => clear(),
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Writes to a variable that the program may leave out.
@@ -137,6 +161,7 @@ pub unsafe fn put_string_with_length(pointer: *mut c_char, length: *mut c_int, t
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Failed;
 
     #[test]
     fn strings_are_cut_and_terminated() {
@@ -152,6 +177,19 @@ mod tests {
         // SAFETY: a length of 0 asks for the needed room only.
         unsafe { put_string_with_length(std::ptr::null_mut(), &mut length, "xyz") };
         assert_eq!(length, 4);
+    }
+
+    #[test]
+    fn failures_have_results_or_clear() {
+        let error = || Error::new(constants::ERR_TRUNCATE, "too long");
+        let mut written = 0;
+        assert!(deliver(Ok::<_, Error>(1), |v| written = v, || unreachable!()).is_ok());
+        assert_eq!(written, 1);
+        assert!(deliver(Err(Failed::with(error(), 2)), |v| written = v, || unreachable!()).is_err());
+        assert_eq!(written, 2);
+        let mut cleared = false;
+        assert!(deliver(Err::<i32, _>(error()), |_| unreachable!(), || cleared = true).is_err());
+        assert!(cleared);
     }
 
     #[test]

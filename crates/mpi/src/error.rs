@@ -20,6 +20,58 @@ struct Body {
 /// Result of every body.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Result of a body with results that the standard defines on failure too (3.7.3, 3.7.5: a completion call says which
+/// request failed).
+pub type Completed<T> = std::result::Result<T, Failed<T>>;
+
+/// Why a body failed, and its results where there are some.
+#[derive(Debug)]
+pub struct Failed<T>(Box<(Error, Option<T>)>);
+
+impl<T> Failed<T> {
+    /// A failure with results.
+    #[cold]
+    pub fn with(error: Error, results: T) -> Failed<T> {
+        Failed(Box::new((error, Some(results))))
+    }
+
+    /// The same failure with these results instead of its own, if it has some.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Failed<U> {
+        let (error, results) = *self.0;
+        Failed(Box::new((error, results.map(change))))
+    }
+}
+
+impl<T> From<Error> for Failed<T> {
+    fn from(error: Error) -> Failed<T> {
+        Failed(Box::new((error, None)))
+    }
+}
+
+impl<T> From<Failed<T>> for Error {
+    fn from(failed: Failed<T>) -> Error {
+        failed.0.0
+    }
+}
+
+/// The two kinds of failures of a body that returns `T`.
+pub trait Failing<T> {
+    /// The error, and the results that are defined although the body failed.
+    fn parts(self) -> (Error, Option<T>);
+}
+
+impl<T> Failing<T> for Error {
+    fn parts(self) -> (Error, Option<T>) {
+        (self, None)
+    }
+}
+
+impl<T> Failing<T> for Failed<T> {
+    fn parts(self) -> (Error, Option<T>) {
+        *self.0
+    }
+}
+
 impl Error {
     /// An error of a class of the standard (neutral number) with its sentence.
     #[cold]

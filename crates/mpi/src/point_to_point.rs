@@ -24,7 +24,7 @@ use towpath_engine::{Completion, Mode, RequestId, Sent, Soon};
 use crate::comm::Comm;
 use crate::constants::*;
 use crate::datatypes::{self, Type};
-use crate::error::{Error, Result, fail};
+use crate::error::{Completed, Error, Failed, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::Lane;
 use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
@@ -241,29 +241,35 @@ unsafe fn send_slowly(
         lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
     lane.nudge();
     let completion = lane.wait_for(|state| state.engine.take(id));
-    completed(comm, &completion).map(|_| ())
+    completed(comm, &completion)?;
+    Ok(())
 }
 
 /// Turns the end of a blocking operation into a status or an error.
 #[inline(always)]
-pub(crate) fn completed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
+pub(crate) fn completed(comm: &Arc<Comm>, completion: &Completion) -> Completed<Status> {
     if completion.truncated || completion.lost {
         return failed(comm, completion);
     }
-    Ok(Status {
+    Ok(received(completion))
+}
+
+#[inline(always)]
+fn received(completion: &Completion) -> Status {
+    Status {
         source: completion.source_rank as i32,
         tag: completion.tag,
         error: 0,
         bytes: completion.bytes as i64,
         cancelled: false,
-    })
+    }
 }
 
 #[cold]
-fn failed(comm: &Arc<Comm>, completion: &Completion) -> Result<Status> {
+fn failed(comm: &Arc<Comm>, completion: &Completion) -> Completed<Status> {
     let error =
         crate::request_table::failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
-    Err(error.with_object(comm.handle()))
+    Err(Failed::with(error.with_object(comm.handle()), received(completion)))
 }
 
 /// MPI_Send.
@@ -306,7 +312,7 @@ pub unsafe fn recv(
     source: i32,
     tag: i32,
     comm: Handle,
-) -> Result<Status> {
+) -> Completed<Status> {
     let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
     if nobody {
         return Ok(FROM_NOBODY);
@@ -340,7 +346,7 @@ unsafe fn receive_elements(
     peer: Option<PeerIndex>,
     tag: Option<i32>,
     comm: &Arc<Comm>,
-) -> Result<Status> {
+) -> Completed<Status> {
     let lane = world::lane()?;
     let place = Elements { datatype: &kind.datatype, buffer: buf, count };
     let rounds = lane.patience();
@@ -356,7 +362,7 @@ unsafe fn receive_elements(
 }
 
 #[cold]
-fn wait_for_received(lane: &Lane, comm: &Arc<Comm>, id: RequestId) -> Result<Status> {
+fn wait_for_received(lane: &Lane, comm: &Arc<Comm>, id: RequestId) -> Completed<Status> {
     let completion = lane.wait_for(|state| state.engine.take(id));
     lane.choose_patience(world::is_crowded());
     completed(comm, &completion)

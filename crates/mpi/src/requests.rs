@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::constants::*;
-use crate::error::{Error, Result, fail};
+use crate::error::{Completed, Error, Failed, Result, fail};
 use crate::face::{Callback, Handle, HandleArray, IntegersMut, Kind, Status, StatusArray};
 use crate::generalized::Generalized;
 use crate::groups::count_of;
@@ -28,10 +28,18 @@ fn settle(ended: Ended) -> (Status, Option<Error>) {
     }
 }
 
-fn settled(ended: Ended) -> Result<Status> {
+fn settled(ended: Ended) -> Completed<Status> {
     match settle(ended) {
         (status, None) => Ok(status),
-        (_, Some(error)) => Err(error),
+        (status, Some(error)) => Err(Failed::with(error, status)),
+    }
+}
+
+/// The results of a completion call from the status of its request, whether that failed or not.
+fn results<T>(status: Completed<Status>, make: impl Fn(Status) -> T) -> Completed<T> {
+    match status {
+        Ok(status) => Ok(make(status)),
+        Err(failed) => Err(failed.map(make)),
     }
 }
 
@@ -42,16 +50,16 @@ fn try_end(state: &mut State, request: &mut Handle) -> Option<Result<Ended>> {
 }
 
 /// MPI_Wait.
-pub fn wait(request: &mut Handle) -> Result<Status> {
+pub fn wait(request: &mut Handle) -> Completed<Status> {
     settled(world::lane()?.wait_for(|state| try_end(state, request))?)
 }
 
 /// MPI_Test.
-pub fn test(request: &mut Handle) -> Result<(bool, Status)> {
+pub fn test(request: &mut Handle) -> Completed<(bool, Status)> {
     let lane = world::lane()?;
     for attempt in 0..2 {
         if let Some(ended) = lane.with(|state| try_end(state, request)) {
-            return Ok((true, settled(ended?)?));
+            return results(settled(ended?), |status| (true, status));
         }
         if attempt == 0 {
             lane.poll_for_test();
@@ -177,7 +185,7 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
+pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Completed<bool> {
     let count = checked(count, requests)?;
     let lane = world::lane()?;
     let all = || {
@@ -192,8 +200,7 @@ pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) 
     }
     let mut ending = Ending { requests, statuses, failed: None };
     ending.advance(lane, 0, count)?;
-    ending.result()?;
-    Ok(true)
+    ending.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
 /// Looks for a complete active request; `Err(true)`: none is active.
@@ -213,7 +220,7 @@ fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::res
     Err(none_active)
 }
 
-fn end_one(index: usize, requests: HandleArray) -> Result<Status> {
+fn end_one(index: usize, requests: HandleArray) -> Completed<Status> {
     let lane = world::lane()?;
     // SAFETY: `index` was found in the array.
     let mut request = unsafe { requests.get(index) };
@@ -227,7 +234,7 @@ fn end_one(index: usize, requests: HandleArray) -> Result<Status> {
 ///
 /// # Safety
 /// The array must have `count` elements.
-pub unsafe fn waitany(count: i32, requests: HandleArray) -> Result<(i32, Status)> {
+pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
     let count = checked(count, requests)?;
     let found = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
         Ok(index) => Some(Some(index)),
@@ -235,7 +242,7 @@ pub unsafe fn waitany(count: i32, requests: HandleArray) -> Result<(i32, Status)
         Err(false) => None,
     });
     match found {
-        Some(index) => Ok((index as i32, end_one(index, requests)?)),
+        Some(index) => results(end_one(index, requests), |status| (index as i32, status)),
         None => Ok((UNDEFINED, Status::EMPTY)),
     }
 }
@@ -244,12 +251,12 @@ pub unsafe fn waitany(count: i32, requests: HandleArray) -> Result<(i32, Status)
 ///
 /// # Safety
 /// The array must have `count` elements.
-pub unsafe fn testany(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
+pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
     let count = checked(count, requests)?;
     let lane = world::lane()?;
     for attempt in 0..2 {
         match lane.with(|state| find_complete(state, count, requests)) {
-            Ok(index) => return Ok((index as i32, true, end_one(index, requests)?)),
+            Ok(index) => return results(end_one(index, requests), |status| (index as i32, true, status)),
             Err(true) => return Ok((UNDEFINED, true, Status::EMPTY)),
             Err(false) if attempt == 0 => lane.poll_for_test(),
             Err(false) => {}
@@ -259,7 +266,7 @@ pub unsafe fn testany(count: i32, requests: HandleArray) -> Result<(i32, bool, S
 }
 
 /// Ends every complete active request; indices and statuses are written side by side.
-fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let lane = world::lane()?;
     let mut ended = 0;
     let mut failed: Option<Error> = None;
@@ -284,7 +291,7 @@ fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses:
     }
     match failed {
         None => Ok(ended as i32),
-        Some(error) => Err(in_status(&error)),
+        Some(error) => Err(Failed::with(in_status(&error), ended as i32)),
     }
 }
 
@@ -292,7 +299,12 @@ fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses:
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+pub unsafe fn waitsome(
+    count: i32,
+    requests: HandleArray,
+    indices: IntegersMut,
+    statuses: StatusArray,
+) -> Completed<i32> {
     let count = checked(count, requests)?;
     let any = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
         Ok(_) => Some(true),
@@ -306,7 +318,12 @@ pub unsafe fn waitsome(count: i32, requests: HandleArray, indices: IntegersMut, 
 ///
 /// # Safety
 /// The arrays must have `count` elements.
-pub unsafe fn testsome(count: i32, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Result<i32> {
+pub unsafe fn testsome(
+    count: i32,
+    requests: HandleArray,
+    indices: IntegersMut,
+    statuses: StatusArray,
+) -> Completed<i32> {
     let count = checked(count, requests)?;
     let lane = world::lane()?;
     for attempt in 0..2 {

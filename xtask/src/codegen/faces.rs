@@ -121,6 +121,11 @@ fn target(f: &Function) -> (String, String) {
     (String::new(), "Target::None".into())
 }
 
+/// The statement that writes what the body has returned.
+fn delivery(results: &str, writes: &str, nulls: &str) -> String {
+    format!("                deliver(outcome, |{results}| {{\n{writes}                }}, || {{{nulls}}})\n")
+}
+
 /// The statements between the C arguments and the body and back.
 struct Body<'a> {
     f: &'a Function,
@@ -134,6 +139,7 @@ impl Body<'_> {
         let mut after_all = String::new();
         let mut returned = Vec::new();
         let mut after = String::new();
+        let mut nulls = String::new();
         let flag = self.f.parameters.iter().any(|p| p.name == "flag" && p.direction == Direction::Out);
         for p in &self.f.parameters {
             let name = kinds::rust_name(&p.name);
@@ -153,7 +159,10 @@ impl Body<'_> {
                 let conditional = flag && matches!(p.kind.as_str(), "status" | "message" | "string" | "attribute");
                 let write = self.write(p, &name);
                 let write = if conditional { format!("if v_flag {{ {write} }}") } else { write };
-                let _ = writeln!(after, "                {write}");
+                let _ = writeln!(after, "                    {write}");
+                if let Some(null) = self.null(p, &name) {
+                    let _ = write!(nulls, " {null} ");
+                }
             } else if absent {
                 arguments.push(if kinds::array(&p.kind).is_some() {
                     "IntegersMut::large(std::ptr::null_mut())".to_string()
@@ -169,17 +178,17 @@ impl Body<'_> {
         }
         let call = format!("towpath_mpi::{}::{}({})", self.f.chapter, self.f.body, arguments.join(", "));
         let mut text = before;
-        let result = match returned.len() {
-            0 => String::new(),
-            1 => format!("let {} = ", returned[0]),
-            _ => format!("let ({}) = ", returned.join(", ")),
-        };
-        if after_all.is_empty() {
-            let _ = writeln!(text, "                {result}{call}?;");
+        if returned.is_empty() && after_all.is_empty() {
+            let _ = writeln!(text, "                {call}?;");
         } else {
-            let _ = writeln!(text, "                let result = {call};\n{after_all}                {result}result?;");
+            let _ = write!(text, "                let outcome = {call};\n{after_all}");
         }
-        text.push_str(&after);
+        match returned.len() {
+            0 if after_all.is_empty() => {}
+            0 => text.push_str("                outcome?;\n"),
+            1 => text.push_str(&delivery(&returned[0], &after, &nulls)),
+            _ => text.push_str(&delivery(&format!("({})", returned.join(", ")), &after, &nulls)),
+        }
         if self.f.name == "MPI_Type_get_contents" {
             // Some of the ints are constants of the standard, by the type's combiner.
             text.push_str(
@@ -187,8 +196,22 @@ impl Body<'_> {
                  \x20               contents_put(combiner, array_of_integers, filled.min(i64::from(max_integers)));\n",
             );
         }
-        text.push_str("                Ok(())\n");
+        if returned.is_empty() {
+            text.push_str("                Ok(())\n");
+        }
         text
+    }
+
+    /// The statement that sets a new handle to null where the call has failed.
+    fn null(&self, p: &Parameter, name: &str) -> Option<String> {
+        kinds::handle(&p.kind)?;
+        let constant = format!("{}_NULL", p.kind.to_uppercase());
+        let null = format!("{}_out(towpath_mpi::constants::{constant})", p.kind);
+        Some(self.assign(name, &null))
+    }
+
+    fn assign(&self, name: &str, value: &str) -> String {
+        if self.f.chapter == "tools" { format!("put({name}, {value});") } else { format!("*{name} = {value};") }
     }
 
     /// Whether a NULL in this place is an error that the face finds.
@@ -299,9 +322,7 @@ impl Body<'_> {
     /// The statement that writes a returned value.
     fn write(&self, p: &Parameter, name: &str) -> String {
         let kind = p.kind.as_str();
-        let assign = |value: String| {
-            if self.f.chapter == "tools" { format!("put({name}, {value});") } else { format!("*{name} = {value};") }
-        };
+        let assign = |value: String| self.assign(name, &value);
         if kinds::handle(kind).is_some() || kinds::is_translated_int(kind) {
             return assign(format!("{kind}_out(v_{name})"));
         }

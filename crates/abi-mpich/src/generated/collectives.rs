@@ -36,9 +36,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -50,9 +51,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -88,9 +90,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -102,9 +105,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -140,9 +144,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -154,9 +159,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::allreduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -192,9 +198,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -206,9 +213,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -244,9 +252,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -258,9 +267,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -296,9 +306,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -310,9 +321,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -336,9 +348,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::barrier_init(comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::barrier_init(comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -374,9 +387,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -388,9 +402,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::bcast_init(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -426,9 +441,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -440,9 +456,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::exscan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -478,9 +495,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -492,9 +510,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::gather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -530,9 +549,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -544,9 +564,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::gatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -558,9 +579,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -572,9 +594,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -586,9 +609,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -600,9 +624,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -614,9 +639,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -628,9 +654,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iallreduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -642,9 +669,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -656,9 +684,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -670,9 +699,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -684,9 +714,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -698,9 +729,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -712,9 +744,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ialltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -726,9 +759,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ibarrier(comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ibarrier(comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -740,9 +774,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -754,9 +789,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ibcast(buffer_in(buffer).cast_mut(), i64::from(count), datatype_in(datatype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -768,9 +804,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -782,9 +819,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iexscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -796,9 +834,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -810,9 +849,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::igather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -824,9 +864,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -838,9 +879,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::igatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -852,9 +894,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -866,9 +909,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_allgather(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -880,9 +924,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -894,9 +939,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_allgatherv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -908,9 +954,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -922,9 +969,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoall(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -936,9 +984,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -950,9 +999,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoallv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -964,9 +1014,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -978,9 +1029,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ineighbor_alltoallw(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -992,9 +1044,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1006,9 +1059,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1020,9 +1074,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1034,9 +1089,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce_scatter(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1048,9 +1104,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1062,9 +1119,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::ireduce_scatter_block(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1076,9 +1134,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1090,9 +1149,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscan(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1104,9 +1164,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1118,9 +1179,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscatter(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1132,9 +1194,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1146,9 +1209,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::iscatterv(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1184,9 +1248,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1198,9 +1263,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_allgather_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1236,9 +1302,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(displs), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1250,9 +1317,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_allgatherv_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(displs), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1288,9 +1356,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1302,9 +1371,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoall_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1340,9 +1410,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::small(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1354,9 +1425,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoallv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), datatype_in(recvtype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1392,9 +1464,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1406,9 +1479,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::neighbor_alltoallw_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(sdispls), HandleArray::new(sendtypes.cast(), &FACE, Kind::Datatype), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), Integers::large(rdispls), HandleArray::new(recvtypes.cast(), &FACE, Kind::Datatype), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1444,9 +1518,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1458,9 +1533,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1520,9 +1596,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1534,9 +1611,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_scatter_block_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1548,9 +1626,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::small(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1562,9 +1641,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::reduce_scatter_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), Integers::large(recvcounts), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1600,9 +1680,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1614,9 +1695,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scan_init(buffer_in(sendbuf), buffer_in(recvbuf).cast_mut(), i64::from(count), datatype_in(datatype), op_in(op), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1652,9 +1734,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1666,9 +1749,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scatter_init(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1704,9 +1788,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::small(sendcounts), Integers::small(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -1718,9 +1803,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::collectives::scatterv_init(buffer_in(sendbuf), Integers::large(sendcounts), Integers::large(displs), datatype_in(sendtype), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), root_in(root), comm_in(comm), info_in(info));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(result, "result")?;
-                let v_result = towpath_mpi::communicators::comm_compare(comm_in(comm1), comm_in(comm2))?;
-                *result = comparison_out(v_result);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_compare(comm_in(comm1), comm_in(comm2));
+                deliver(outcome, |v_result| {
+                    *result = comparison_out(v_result);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_create(comm_in(comm), group_in(group))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_create(comm_in(comm), group_in(group));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -40,9 +42,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_create_group(comm_in(comm), group_in(group), tag_in(tag))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_create_group(comm_in(comm), group_in(group), tag_in(tag));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -54,9 +57,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_dup(comm_in(comm))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_dup(comm_in(comm));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -68,9 +72,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_dup_with_info(comm_in(comm), info_in(info))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_dup_with_info(comm_in(comm), info_in(info));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -85,9 +90,9 @@ export! {
             unsafe {
                 require(comm, "comm")?;
                 let mut v_comm = comm_in(*comm);
-                let result = towpath_mpi::communicators::comm_free(&mut v_comm);
+                let outcome = towpath_mpi::communicators::comm_free(&mut v_comm);
                 *comm = comm_out(v_comm);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -100,9 +105,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info_used, "info_used")?;
-                let v_info_used = towpath_mpi::communicators::comm_get_info(comm_in(comm))?;
-                *info_used = info_out(v_info_used);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_get_info(comm_in(comm));
+                deliver(outcome, |v_info_used| {
+                    *info_used = info_out(v_info_used);
+                }, || { *info_used = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -115,9 +121,10 @@ export! {
             unsafe {
                 require(comm_name, "comm_name")?;
                 require(resultlen, "resultlen")?;
-                let v_comm_name = towpath_mpi::communicators::comm_get_name(comm_in(comm))?;
-                *resultlen = put_string(comm_name, limits::MAX_OBJECT_NAME, &v_comm_name);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_get_name(comm_in(comm));
+                deliver(outcome, |v_comm_name| {
+                    *resultlen = put_string(comm_name, limits::MAX_OBJECT_NAME, &v_comm_name);
+                }, || {})
             }
         })
     }
@@ -129,9 +136,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(group, "group")?;
-                let v_group = towpath_mpi::communicators::comm_group(comm_in(comm))?;
-                *group = group_out(v_group);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_group(comm_in(comm));
+                deliver(outcome, |v_group| {
+                    *group = group_out(v_group);
+                }, || { *group = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -144,10 +152,11 @@ export! {
             unsafe {
                 require(newcomm, "newcomm")?;
                 require(request, "request")?;
-                let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup(comm_in(comm))?;
-                *newcomm = comm_out(v_newcomm);
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_idup(comm_in(comm));
+                deliver(outcome, |(v_newcomm, v_request)| {
+                    *newcomm = comm_out(v_newcomm);
+                    *request = request_out(v_request);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL);  *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -160,10 +169,11 @@ export! {
             unsafe {
                 require(newcomm, "newcomm")?;
                 require(request, "request")?;
-                let (v_newcomm, v_request) = towpath_mpi::communicators::comm_idup_with_info(comm_in(comm), info_in(info))?;
-                *newcomm = comm_out(v_newcomm);
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_idup_with_info(comm_in(comm), info_in(info));
+                deliver(outcome, |(v_newcomm, v_request)| {
+                    *newcomm = comm_out(v_newcomm);
+                    *request = request_out(v_request);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL);  *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -175,9 +185,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank, "rank")?;
-                let v_rank = towpath_mpi::communicators::comm_rank(comm_in(comm))?;
-                *rank = rank_out(v_rank);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_rank(comm_in(comm));
+                deliver(outcome, |v_rank| {
+                    *rank = rank_out(v_rank);
+                }, || {})
             }
         })
     }
@@ -213,9 +224,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::communicators::comm_size(comm_in(comm))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_size(comm_in(comm));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -227,9 +239,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_split(comm_in(comm), color, key)?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_split(comm_in(comm), color, key);
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -241,9 +254,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::communicators::comm_split_type(comm_in(comm), split_type_in(split_type), key, info_in(info))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::communicators::comm_split_type(comm_in(comm), split_type_in(split_type), key, info_in(info));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
-                let v_info = towpath_mpi::environment::abi_get_info()?;
-                *info = info_out(v_info);
-                Ok(())
+                let outcome = towpath_mpi::environment::abi_get_info();
+                deliver(outcome, |v_info| {
+                    *info = info_out(v_info);
+                }, || { *info = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -38,9 +39,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(baseptr, "baseptr")?;
-                let v_baseptr = towpath_mpi::environment::alloc_mem(i64::from(size), info_in(info))?;
-                baseptr.cast::<*mut c_void>().write(buffer_out(v_baseptr));
-                Ok(())
+                let outcome = towpath_mpi::environment::alloc_mem(i64::from(size), info_in(info));
+                deliver(outcome, |v_baseptr| {
+                    baseptr.cast::<*mut c_void>().write(buffer_out(v_baseptr));
+                }, || {})
             }
         })
     }
@@ -64,9 +66,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::environment::finalized()?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::environment::finalized();
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -90,9 +93,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(hw_info, "hw_info")?;
-                let v_hw_info = towpath_mpi::environment::get_hw_resource_info()?;
-                *hw_info = info_out(v_hw_info);
-                Ok(())
+                let outcome = towpath_mpi::environment::get_hw_resource_info();
+                deliver(outcome, |v_hw_info| {
+                    *hw_info = info_out(v_hw_info);
+                }, || { *hw_info = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -105,9 +109,10 @@ export! {
             unsafe {
                 require(version, "version")?;
                 require(resultlen, "resultlen")?;
-                let v_version = towpath_mpi::environment::get_library_version()?;
-                *resultlen = put_string(version, limits::MAX_LIBRARY_VERSION_STRING, &v_version);
-                Ok(())
+                let outcome = towpath_mpi::environment::get_library_version();
+                deliver(outcome, |v_version| {
+                    *resultlen = put_string(version, limits::MAX_LIBRARY_VERSION_STRING, &v_version);
+                }, || {})
             }
         })
     }
@@ -120,9 +125,10 @@ export! {
             unsafe {
                 require(name, "name")?;
                 require(resultlen, "resultlen")?;
-                let v_name = towpath_mpi::environment::get_processor_name()?;
-                *resultlen = put_string(name, limits::MAX_PROCESSOR_NAME, &v_name);
-                Ok(())
+                let outcome = towpath_mpi::environment::get_processor_name();
+                deliver(outcome, |v_name| {
+                    *resultlen = put_string(name, limits::MAX_PROCESSOR_NAME, &v_name);
+                }, || {})
             }
         })
     }
@@ -135,10 +141,11 @@ export! {
             unsafe {
                 require(version, "version")?;
                 require(subversion, "subversion")?;
-                let (v_version, v_subversion) = towpath_mpi::environment::get_version()?;
-                *version = v_version;
-                *subversion = v_subversion;
-                Ok(())
+                let outcome = towpath_mpi::environment::get_version();
+                deliver(outcome, |(v_version, v_subversion)| {
+                    *version = v_version;
+                    *subversion = v_subversion;
+                }, || {})
             }
         })
     }
@@ -162,9 +169,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(provided, "provided")?;
-                let v_provided = towpath_mpi::environment::init_thread(argc, argv, thread_level_in(required))?;
-                *provided = thread_level_out(v_provided);
-                Ok(())
+                let outcome = towpath_mpi::environment::init_thread(argc, argv, thread_level_in(required));
+                deliver(outcome, |v_provided| {
+                    *provided = thread_level_out(v_provided);
+                }, || {})
             }
         })
     }
@@ -176,9 +184,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::environment::initialized()?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::environment::initialized();
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -190,9 +199,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::environment::is_thread_main()?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::environment::is_thread_main();
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -204,9 +214,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(provided, "provided")?;
-                let v_provided = towpath_mpi::environment::query_thread()?;
-                *provided = thread_level_out(v_provided);
-                Ok(())
+                let outcome = towpath_mpi::environment::query_thread();
+                deliver(outcome, |v_provided| {
+                    *provided = thread_level_out(v_provided);
+                }, || {})
             }
         })
     }

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(is_set, "is_set")?;
-                let v_is_set = towpath_mpi::fortran::abi_get_fortran_booleans(logical_size, buffer_in(logical_true).cast_mut(), buffer_in(logical_false).cast_mut())?;
-                *is_set = c_int::from(v_is_set);
-                Ok(())
+                let outcome = towpath_mpi::fortran::abi_get_fortran_booleans(logical_size, buffer_in(logical_true).cast_mut(), buffer_in(logical_false).cast_mut());
+                deliver(outcome, |v_is_set| {
+                    *is_set = c_int::from(v_is_set);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
-                let v_info = towpath_mpi::fortran::abi_get_fortran_info()?;
-                *info = info_out(v_info);
-                Ok(())
+                let outcome = towpath_mpi::fortran::abi_get_fortran_info();
+                deliver(outcome, |v_info| {
+                    *info = info_out(v_info);
+                }, || { *info = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }

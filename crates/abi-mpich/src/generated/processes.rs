@@ -33,9 +33,9 @@ export! {
             unsafe {
                 require(comm, "comm")?;
                 let mut v_comm = comm_in(*comm);
-                let result = towpath_mpi::processes::comm_disconnect(&mut v_comm);
+                let outcome = towpath_mpi::processes::comm_disconnect(&mut v_comm);
                 *comm = comm_out(v_comm);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -48,9 +48,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(parent, "parent")?;
-                let v_parent = towpath_mpi::processes::comm_get_parent()?;
-                *parent = comm_out(v_parent);
-                Ok(())
+                let outcome = towpath_mpi::processes::comm_get_parent();
+                deliver(outcome, |v_parent| {
+                    *parent = comm_out(v_parent);
+                }, || { *parent = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }

@@ -13,9 +13,9 @@ export! {
             unsafe {
                 require(request, "request")?;
                 let mut v_request = request_in(*request);
-                let result = towpath_mpi::requests::cancel(&mut v_request);
+                let outcome = towpath_mpi::requests::cancel(&mut v_request);
                 *request = request_out(v_request);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -40,9 +40,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::requests::grequest_start(callback_in(query_fn), callback_in(free_fn), callback_in(cancel_fn), extra_state)?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::requests::grequest_start(callback_in(query_fn), callback_in(free_fn), callback_in(cancel_fn), extra_state);
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -55,9 +56,9 @@ export! {
             unsafe {
                 require(request, "request")?;
                 let mut v_request = request_in(*request);
-                let result = towpath_mpi::requests::request_free(&mut v_request);
+                let outcome = towpath_mpi::requests::request_free(&mut v_request);
                 *request = request_out(v_request);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -70,10 +71,11 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let (v_flag, v_status) = towpath_mpi::requests::request_get_status(request_in(request))?;
-                *flag = c_int::from(v_flag);
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                let outcome = towpath_mpi::requests::request_get_status(request_in(request));
+                deliver(outcome, |(v_flag, v_status)| {
+                    *flag = c_int::from(v_flag);
+                    if v_flag { status_put(status, &v_status); }
+                }, || {})
             }
         })
     }
@@ -85,9 +87,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::requests::request_get_status_all(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), statuses(array_of_statuses))?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::requests::request_get_status_all(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), statuses(array_of_statuses));
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -100,11 +103,12 @@ export! {
             unsafe {
                 require(indx, "indx")?;
                 require(flag, "flag")?;
-                let (v_indx, v_flag, v_status) = towpath_mpi::requests::request_get_status_any(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request))?;
-                *indx = v_indx;
-                *flag = c_int::from(v_flag);
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                let outcome = towpath_mpi::requests::request_get_status_any(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request));
+                deliver(outcome, |(v_indx, v_flag, v_status)| {
+                    *indx = v_indx;
+                    *flag = c_int::from(v_flag);
+                    if v_flag { status_put(status, &v_status); }
+                }, || {})
             }
         })
     }
@@ -116,9 +120,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let v_outcount = towpath_mpi::requests::request_get_status_some(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses))?;
-                *outcount = v_outcount;
-                Ok(())
+                let outcome = towpath_mpi::requests::request_get_status_some(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                deliver(outcome, |v_outcount| {
+                    *outcount = v_outcount;
+                }, || {})
             }
         })
     }
@@ -131,9 +136,9 @@ export! {
             unsafe {
                 require(request, "request")?;
                 let mut v_request = request_in(*request);
-                let result = towpath_mpi::requests::start(&mut v_request);
+                let outcome = towpath_mpi::requests::start(&mut v_request);
                 *request = request_out(v_request);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -160,12 +165,12 @@ export! {
                 require(request, "request")?;
                 let mut v_request = request_in(*request);
                 require(flag, "flag")?;
-                let result = towpath_mpi::requests::test(&mut v_request);
+                let outcome = towpath_mpi::requests::test(&mut v_request);
                 *request = request_out(v_request);
-                let (v_flag, v_status) = result?;
-                *flag = c_int::from(v_flag);
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                deliver(outcome, |(v_flag, v_status)| {
+                    *flag = c_int::from(v_flag);
+                    if v_flag { status_put(status, &v_status); }
+                }, || {})
             }
         })
     }
@@ -177,9 +182,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::requests::testall(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), statuses(array_of_statuses))?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::requests::testall(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), statuses(array_of_statuses));
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -192,11 +198,12 @@ export! {
             unsafe {
                 require(indx, "indx")?;
                 require(flag, "flag")?;
-                let (v_indx, v_flag, v_status) = towpath_mpi::requests::testany(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request))?;
-                *indx = v_indx;
-                *flag = c_int::from(v_flag);
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                let outcome = towpath_mpi::requests::testany(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request));
+                deliver(outcome, |(v_indx, v_flag, v_status)| {
+                    *indx = v_indx;
+                    *flag = c_int::from(v_flag);
+                    if v_flag { status_put(status, &v_status); }
+                }, || {})
             }
         })
     }
@@ -208,9 +215,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let v_outcount = towpath_mpi::requests::testsome(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses))?;
-                *outcount = v_outcount;
-                Ok(())
+                let outcome = towpath_mpi::requests::testsome(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                deliver(outcome, |v_outcount| {
+                    *outcount = v_outcount;
+                }, || {})
             }
         })
     }
@@ -223,11 +231,11 @@ export! {
             unsafe {
                 require(request, "request")?;
                 let mut v_request = request_in(*request);
-                let result = towpath_mpi::requests::wait(&mut v_request);
+                let outcome = towpath_mpi::requests::wait(&mut v_request);
                 *request = request_out(v_request);
-                let v_status = result?;
-                status_put(status, &v_status);
-                Ok(())
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -251,10 +259,11 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(indx, "indx")?;
-                let (v_indx, v_status) = towpath_mpi::requests::waitany(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request))?;
-                *indx = v_indx;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::requests::waitany(count, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request));
+                deliver(outcome, |(v_indx, v_status)| {
+                    *indx = v_indx;
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -266,9 +275,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(outcount, "outcount")?;
-                let v_outcount = towpath_mpi::requests::waitsome(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses))?;
-                *outcount = v_outcount;
-                Ok(())
+                let outcome = towpath_mpi::requests::waitsome(incount, HandleArray::new(array_of_requests.cast(), &FACE, Kind::Request), IntegersMut::small(array_of_indices), statuses(array_of_statuses));
+                deliver(outcome, |v_outcount| {
+                    *outcount = v_outcount;
+                }, || {})
             }
         })
     }

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
-                *count = count_to_int(v_count);
-                Ok(())
+                let outcome = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
+                deliver(outcome, |v_count| {
+                    *count = count_to_int(v_count);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let v_count = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype))?;
-                *count = v_count;
-                Ok(())
+                let outcome = towpath_mpi::status::get_count(status_in(status)?, datatype_in(datatype));
+                deliver(outcome, |v_count| {
+                    *count = v_count;
+                }, || {})
             }
         })
     }
@@ -40,9 +42,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-                *count = count_to_int(v_count);
-                Ok(())
+                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(outcome, |v_count| {
+                    *count = count_to_int(v_count);
+                }, || {})
             }
         })
     }
@@ -54,9 +57,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-                *count = v_count;
-                Ok(())
+                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(outcome, |v_count| {
+                    *count = v_count;
+                }, || {})
             }
         })
     }
@@ -68,9 +72,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(error, "error")?;
-                let v_error = towpath_mpi::status::status_get_error(status_in(status)?)?;
-                *error = error_code_out(v_error);
-                Ok(())
+                let outcome = towpath_mpi::status::status_get_error(status_in(status)?);
+                deliver(outcome, |v_error| {
+                    *error = error_code_out(v_error);
+                }, || {})
             }
         })
     }
@@ -82,9 +87,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(source, "source")?;
-                let v_source = towpath_mpi::status::status_get_source(status_in(status)?)?;
-                *source = rank_out(v_source);
-                Ok(())
+                let outcome = towpath_mpi::status::status_get_source(status_in(status)?);
+                deliver(outcome, |v_source| {
+                    *source = rank_out(v_source);
+                }, || {})
             }
         })
     }
@@ -96,9 +102,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(tag, "tag")?;
-                let v_tag = towpath_mpi::status::status_get_tag(status_in(status)?)?;
-                *tag = tag_out(v_tag);
-                Ok(())
+                let outcome = towpath_mpi::status::status_get_tag(status_in(status)?);
+                deliver(outcome, |v_tag| {
+                    *tag = tag_out(v_tag);
+                }, || {})
             }
         })
     }
@@ -110,9 +117,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_cancelled(&mut v_status, flag != 0);
+                let outcome = towpath_mpi::status::status_set_cancelled(&mut v_status, flag != 0);
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -125,9 +132,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -140,9 +147,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -155,9 +162,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
+                let outcome = towpath_mpi::status::status_set_error(&mut v_status, error_code_in(error));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -170,9 +177,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
+                let outcome = towpath_mpi::status::status_set_source(&mut v_status, rank_in(source));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -185,9 +192,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_tag(&mut v_status, tag_in(tag));
+                let outcome = towpath_mpi::status::status_set_tag(&mut v_status, tag_in(tag));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -200,9 +207,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::status::test_cancelled(status_in(status)?)?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::status::test_cancelled(status_in(status)?);
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -214,9 +222,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(count, "count")?;
-                let v_count = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype))?;
-                *count = v_count;
-                Ok(())
+                let outcome = towpath_mpi::status::get_elements(status_in(status)?, datatype_in(datatype));
+                deliver(outcome, |v_count| {
+                    *count = v_count;
+                }, || {})
             }
         })
     }
@@ -228,9 +237,9 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 let mut v_status = status_in(status)?;
-                let result = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
+                let outcome = towpath_mpi::status::status_set_elements(&mut v_status, datatype_in(datatype), i64::from(count));
                 status_put_whole(status, &v_status);
-                result?;
+                outcome?;
                 Ok(())
             }
         })

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
-                let v_comm_keyval = towpath_mpi::attributes::comm_create_keyval(callback_in(comm_copy_attr_fn), callback_in(comm_delete_attr_fn), extra_state)?;
-                *comm_keyval = keyval_out(v_comm_keyval);
-                Ok(())
+                let outcome = towpath_mpi::attributes::comm_create_keyval(callback_in(comm_copy_attr_fn), callback_in(comm_delete_attr_fn), extra_state);
+                deliver(outcome, |v_comm_keyval| {
+                    *comm_keyval = keyval_out(v_comm_keyval);
+                }, || {})
             }
         })
     }
@@ -39,9 +40,9 @@ export! {
             unsafe {
                 require(comm_keyval, "comm_keyval")?;
                 let mut v_comm_keyval = keyval_in(*comm_keyval);
-                let result = towpath_mpi::attributes::comm_free_keyval(&mut v_comm_keyval);
+                let outcome = towpath_mpi::attributes::comm_free_keyval(&mut v_comm_keyval);
                 *comm_keyval = keyval_out(v_comm_keyval);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -55,10 +56,11 @@ export! {
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let (v_attribute_val, v_flag) = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(comm_keyval))?;
-                if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(comm_keyval), v_attribute_val)); }
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(comm_keyval));
+                deliver(outcome, |(v_attribute_val, v_flag)| {
+                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(comm_keyval), v_attribute_val)); }
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -82,9 +84,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(type_keyval, "type_keyval")?;
-                let v_type_keyval = towpath_mpi::attributes::type_create_keyval(callback_in(type_copy_attr_fn), callback_in(type_delete_attr_fn), extra_state)?;
-                *type_keyval = keyval_out(v_type_keyval);
-                Ok(())
+                let outcome = towpath_mpi::attributes::type_create_keyval(callback_in(type_copy_attr_fn), callback_in(type_delete_attr_fn), extra_state);
+                deliver(outcome, |v_type_keyval| {
+                    *type_keyval = keyval_out(v_type_keyval);
+                }, || {})
             }
         })
     }
@@ -109,9 +112,9 @@ export! {
             unsafe {
                 require(type_keyval, "type_keyval")?;
                 let mut v_type_keyval = keyval_in(*type_keyval);
-                let result = towpath_mpi::attributes::type_free_keyval(&mut v_type_keyval);
+                let outcome = towpath_mpi::attributes::type_free_keyval(&mut v_type_keyval);
                 *type_keyval = keyval_out(v_type_keyval);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -125,10 +128,11 @@ export! {
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let (v_attribute_val, v_flag) = towpath_mpi::attributes::type_get_attr(datatype_in(datatype), keyval_in(type_keyval))?;
-                if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(type_keyval), v_attribute_val)); }
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::attributes::type_get_attr(datatype_in(datatype), keyval_in(type_keyval));
+                deliver(outcome, |(v_attribute_val, v_flag)| {
+                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(type_keyval), v_attribute_val)); }
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -152,9 +156,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(win_keyval, "win_keyval")?;
-                let v_win_keyval = towpath_mpi::attributes::win_create_keyval(callback_in(win_copy_attr_fn), callback_in(win_delete_attr_fn), extra_state)?;
-                *win_keyval = keyval_out(v_win_keyval);
-                Ok(())
+                let outcome = towpath_mpi::attributes::win_create_keyval(callback_in(win_copy_attr_fn), callback_in(win_delete_attr_fn), extra_state);
+                deliver(outcome, |v_win_keyval| {
+                    *win_keyval = keyval_out(v_win_keyval);
+                }, || {})
             }
         })
     }
@@ -173,9 +178,9 @@ export! {
             unsafe {
                 require(win_keyval, "win_keyval")?;
                 let mut v_win_keyval = keyval_in(*win_keyval);
-                let result = towpath_mpi::attributes::win_free_keyval(&mut v_win_keyval);
+                let outcome = towpath_mpi::attributes::win_free_keyval(&mut v_win_keyval);
                 *win_keyval = keyval_out(v_win_keyval);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -213,10 +218,11 @@ export! {
             unsafe {
                 require(attribute_val, "attribute_val")?;
                 require(flag, "flag")?;
-                let (v_attribute_val, v_flag) = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(keyval))?;
-                if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(keyval), v_attribute_val)); }
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::attributes::comm_get_attr(comm_in(comm), keyval_in(keyval));
+                deliver(outcome, |(v_attribute_val, v_flag)| {
+                    if v_flag { attribute_val.cast::<*mut c_void>().write(attribute_out(keyval_in(keyval), v_attribute_val)); }
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -240,9 +246,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(keyval, "keyval")?;
-                let v_keyval = towpath_mpi::attributes::comm_create_keyval(callback_in(copy_fn), callback_in(delete_fn), extra_state)?;
-                *keyval = keyval_out(v_keyval);
-                Ok(())
+                let outcome = towpath_mpi::attributes::comm_create_keyval(callback_in(copy_fn), callback_in(delete_fn), extra_state);
+                deliver(outcome, |v_keyval| {
+                    *keyval = keyval_out(v_keyval);
+                }, || {})
             }
         })
     }
@@ -255,9 +262,9 @@ export! {
             unsafe {
                 require(keyval, "keyval")?;
                 let mut v_keyval = keyval_in(*keyval);
-                let result = towpath_mpi::attributes::comm_free_keyval(&mut v_keyval);
+                let outcome = towpath_mpi::attributes::comm_free_keyval(&mut v_keyval);
                 *keyval = keyval_out(v_keyval);
-                result?;
+                outcome?;
                 Ok(())
             }
         })

@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(address, "address")?;
-                let v_address = towpath_mpi::datatypes::get_address(location)?;
-                *address = v_address;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::get_address(location);
+                deliver(outcome, |v_address| {
+                    *address = v_address;
+                }, || {})
             }
         })
     }
@@ -27,9 +28,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::pack(buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position, comm_in(comm));
+                let outcome = towpath_mpi::datatypes::pack(buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position, comm_in(comm));
                 *position = count_to_int(v_position);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -43,9 +44,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::pack(buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position, comm_in(comm));
+                let outcome = towpath_mpi::datatypes::pack(buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position, comm_in(comm));
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -59,9 +60,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
+                let outcome = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -75,9 +76,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
+                let outcome = towpath_mpi::datatypes::pack_external(datarep, buffer_in(inbuf), i64::from(incount), datatype_in(datatype), buffer_in(outbuf).cast_mut(), i64::from(outsize), &mut v_position);
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -90,9 +91,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -104,9 +106,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::pack_external_size(datarep, i64::from(incount), datatype_in(datatype));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -118,9 +121,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::pack_size(i64::from(incount), datatype_in(datatype), comm_in(comm))?;
-                *size = count_to_int(v_size);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::pack_size(i64::from(incount), datatype_in(datatype), comm_in(comm));
+                deliver(outcome, |v_size| {
+                    *size = count_to_int(v_size);
+                }, || {})
             }
         })
     }
@@ -132,9 +136,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::pack_size(i64::from(incount), datatype_in(datatype), comm_in(comm))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::pack_size(i64::from(incount), datatype_in(datatype), comm_in(comm));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -147,9 +152,9 @@ export! {
             unsafe {
                 require(datatype, "datatype")?;
                 let mut v_datatype = datatype_in(*datatype);
-                let result = towpath_mpi::datatypes::type_commit(&mut v_datatype);
+                let outcome = towpath_mpi::datatypes::type_commit(&mut v_datatype);
                 *datatype = datatype_out(v_datatype);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -162,9 +167,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -176,9 +182,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_contiguous(i64::from(count), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -192,9 +199,10 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::small(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -208,9 +216,10 @@ export! {
                 let v_array_of_distribs = distributions_in(array_of_distribs, ndims);
                 let v_array_of_dargs = distribution_arguments_in(array_of_dargs, ndims);
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_darray(size, rank_in(rank), ndims, Integers::large(array_of_gsizes), v_array_of_distribs.integers(), v_array_of_dargs.integers(), Integers::small(array_of_psizes), order_in(order), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -222,9 +231,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_f90_complex(p, r)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_f90_complex(p, r);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -236,9 +246,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_f90_integer(r)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_f90_integer(r);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -250,9 +261,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_f90_real(p, r)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_f90_real(p, r);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -264,9 +276,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -278,9 +291,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -292,9 +306,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -306,9 +321,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hindexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -320,9 +336,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -334,9 +351,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -348,9 +366,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::small(array_of_displacements), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -362,9 +381,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_indexed_block(i64::from(count), i64::from(blocklength), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -376,9 +396,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -390,9 +411,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_resized(datatype_in(oldtype), i64::from(lb), i64::from(extent), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -404,9 +426,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -418,9 +441,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -432,9 +456,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes), Integers::small(array_of_subsizes), Integers::small(array_of_starts), order_in(order), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::small(array_of_sizes), Integers::small(array_of_subsizes), Integers::small(array_of_starts), order_in(order), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -446,9 +471,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes), Integers::large(array_of_subsizes), Integers::large(array_of_starts), order_in(order), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_subarray(ndims, Integers::large(array_of_sizes), Integers::large(array_of_subsizes), Integers::large(array_of_starts), order_in(order), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -460,9 +486,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_dup(datatype_in(oldtype))?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_dup(datatype_in(oldtype));
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -474,9 +501,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(extent, "extent")?;
-                let v_extent = towpath_mpi::datatypes::type_extent(datatype_in(datatype))?;
-                *extent = v_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_extent(datatype_in(datatype));
+                deliver(outcome, |v_extent| {
+                    *extent = v_extent;
+                }, || {})
             }
         })
     }
@@ -489,9 +517,9 @@ export! {
             unsafe {
                 require(datatype, "datatype")?;
                 let mut v_datatype = datatype_in(*datatype);
-                let result = towpath_mpi::datatypes::type_free(&mut v_datatype);
+                let outcome = towpath_mpi::datatypes::type_free(&mut v_datatype);
                 *datatype = datatype_out(v_datatype);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -535,12 +563,13 @@ export! {
                 require(num_addresses, "num_addresses")?;
                 require(num_datatypes, "num_datatypes")?;
                 require(combiner, "combiner")?;
-                let (v_num_integers, v_num_addresses, _, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), false)?;
-                *num_integers = count_to_int(v_num_integers);
-                *num_addresses = count_to_int(v_num_addresses);
-                *num_datatypes = count_to_int(v_num_datatypes);
-                *combiner = combiner_out(v_combiner);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), false);
+                deliver(outcome, |(v_num_integers, v_num_addresses, _, v_num_datatypes, v_combiner)| {
+                    *num_integers = count_to_int(v_num_integers);
+                    *num_addresses = count_to_int(v_num_addresses);
+                    *num_datatypes = count_to_int(v_num_datatypes);
+                    *combiner = combiner_out(v_combiner);
+                }, || {})
             }
         })
     }
@@ -556,13 +585,14 @@ export! {
                 require(num_large_counts, "num_large_counts")?;
                 require(num_datatypes, "num_datatypes")?;
                 require(combiner, "combiner")?;
-                let (v_num_integers, v_num_addresses, v_num_large_counts, v_num_datatypes, v_combiner) = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true)?;
-                *num_integers = v_num_integers;
-                *num_addresses = v_num_addresses;
-                *num_large_counts = v_num_large_counts;
-                *num_datatypes = v_num_datatypes;
-                *combiner = combiner_out(v_combiner);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_envelope(datatype_in(datatype), true);
+                deliver(outcome, |(v_num_integers, v_num_addresses, v_num_large_counts, v_num_datatypes, v_combiner)| {
+                    *num_integers = v_num_integers;
+                    *num_addresses = v_num_addresses;
+                    *num_large_counts = v_num_large_counts;
+                    *num_datatypes = v_num_datatypes;
+                    *combiner = combiner_out(v_combiner);
+                }, || {})
             }
         })
     }
@@ -575,10 +605,11 @@ export! {
             unsafe {
                 require(lb, "lb")?;
                 require(extent, "extent")?;
-                let (v_lb, v_extent) = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype))?;
-                *lb = v_lb;
-                *extent = v_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype));
+                deliver(outcome, |(v_lb, v_extent)| {
+                    *lb = v_lb;
+                    *extent = v_extent;
+                }, || {})
             }
         })
     }
@@ -591,10 +622,11 @@ export! {
             unsafe {
                 require(lb, "lb")?;
                 require(extent, "extent")?;
-                let (v_lb, v_extent) = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype))?;
-                *lb = v_lb;
-                *extent = v_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype));
+                deliver(outcome, |(v_lb, v_extent)| {
+                    *lb = v_lb;
+                    *extent = v_extent;
+                }, || {})
             }
         })
     }
@@ -607,9 +639,10 @@ export! {
             unsafe {
                 require(type_name, "type_name")?;
                 require(resultlen, "resultlen")?;
-                let v_type_name = towpath_mpi::datatypes::type_get_name(datatype_in(datatype))?;
-                *resultlen = put_string(type_name, limits::MAX_OBJECT_NAME, &v_type_name);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_name(datatype_in(datatype));
+                deliver(outcome, |v_type_name| {
+                    *resultlen = put_string(type_name, limits::MAX_OBJECT_NAME, &v_type_name);
+                }, || {})
             }
         })
     }
@@ -622,10 +655,11 @@ export! {
             unsafe {
                 require(true_lb, "true_lb")?;
                 require(true_extent, "true_extent")?;
-                let (v_true_lb, v_true_extent) = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype))?;
-                *true_lb = v_true_lb;
-                *true_extent = v_true_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype));
+                deliver(outcome, |(v_true_lb, v_true_extent)| {
+                    *true_lb = v_true_lb;
+                    *true_extent = v_true_extent;
+                }, || {})
             }
         })
     }
@@ -638,10 +672,11 @@ export! {
             unsafe {
                 require(true_lb, "true_lb")?;
                 require(true_extent, "true_extent")?;
-                let (v_true_lb, v_true_extent) = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype))?;
-                *true_lb = v_true_lb;
-                *true_extent = v_true_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype));
+                deliver(outcome, |(v_true_lb, v_true_extent)| {
+                    *true_lb = v_true_lb;
+                    *true_extent = v_true_extent;
+                }, || {})
             }
         })
     }
@@ -653,9 +688,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(pair_type, "pair_type")?;
-                let v_pair_type = towpath_mpi::datatypes::type_get_value_index(datatype_in(value_type), datatype_in(index_type))?;
-                *pair_type = datatype_out(v_pair_type);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_value_index(datatype_in(value_type), datatype_in(index_type));
+                deliver(outcome, |v_pair_type| {
+                    *pair_type = datatype_out(v_pair_type);
+                }, || { *pair_type = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -667,9 +703,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::small(array_of_displacements), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::small(array_of_displacements), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -681,9 +718,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_indexed(i64::from(count), Integers::large(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -695,9 +733,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(displacement, "displacement")?;
-                let v_displacement = towpath_mpi::datatypes::type_lb(datatype_in(datatype))?;
-                *displacement = v_displacement;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_lb(datatype_in(datatype));
+                deliver(outcome, |v_displacement| {
+                    *displacement = v_displacement;
+                }, || {})
             }
         })
     }
@@ -709,9 +748,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(datatype, "datatype")?;
-                let v_datatype = towpath_mpi::datatypes::type_match_size(typeclass_in(typeclass), size)?;
-                *datatype = datatype_out(v_datatype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_match_size(typeclass_in(typeclass), size);
+                deliver(outcome, |v_datatype| {
+                    *datatype = datatype_out(v_datatype);
+                }, || { *datatype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -735,9 +775,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::type_size(datatype_in(datatype))?;
-                *size = count_to_int(v_size);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_size(datatype_in(datatype));
+                deliver(outcome, |v_size| {
+                    *size = count_to_int(v_size);
+                }, || {})
             }
         })
     }
@@ -749,9 +790,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::type_size(datatype_in(datatype))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_size(datatype_in(datatype));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -763,9 +805,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(displacement, "displacement")?;
-                let v_displacement = towpath_mpi::datatypes::type_ub(datatype_in(datatype))?;
-                *displacement = v_displacement;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_ub(datatype_in(datatype));
+                deliver(outcome, |v_displacement| {
+                    *displacement = v_displacement;
+                }, || {})
             }
         })
     }
@@ -777,9 +820,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -791,9 +835,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_vector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), true);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -806,9 +851,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::unpack(buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype), comm_in(comm));
+                let outcome = towpath_mpi::datatypes::unpack(buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype), comm_in(comm));
                 *position = count_to_int(v_position);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -822,9 +867,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::unpack(buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype), comm_in(comm));
+                let outcome = towpath_mpi::datatypes::unpack(buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype), comm_in(comm));
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -838,9 +883,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -854,9 +899,9 @@ export! {
             unsafe {
                 require(position, "position")?;
                 let mut v_position = i64::from(*position);
-                let result = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
+                let outcome = towpath_mpi::datatypes::unpack_external(datarep, buffer_in(inbuf), i64::from(insize), &mut v_position, buffer_in(outbuf).cast_mut(), i64::from(outcount), datatype_in(datatype));
                 *position = v_position;
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -869,9 +914,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(address, "address")?;
-                let v_address = towpath_mpi::datatypes::get_address(location)?;
-                *address = v_address;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::get_address(location);
+                deliver(outcome, |v_address| {
+                    *address = v_address;
+                }, || {})
             }
         })
     }
@@ -884,10 +930,11 @@ export! {
             unsafe {
                 require(lb, "lb")?;
                 require(extent, "extent")?;
-                let (v_lb, v_extent) = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype))?;
-                *lb = v_lb;
-                *extent = v_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_extent(datatype_in(datatype));
+                deliver(outcome, |(v_lb, v_extent)| {
+                    *lb = v_lb;
+                    *extent = v_extent;
+                }, || {})
             }
         })
     }
@@ -900,10 +947,11 @@ export! {
             unsafe {
                 require(true_lb, "true_lb")?;
                 require(true_extent, "true_extent")?;
-                let (v_true_lb, v_true_extent) = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype))?;
-                *true_lb = v_true_lb;
-                *true_extent = v_true_extent;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_get_true_extent(datatype_in(datatype));
+                deliver(outcome, |(v_true_lb, v_true_extent)| {
+                    *true_lb = v_true_lb;
+                    *true_extent = v_true_extent;
+                }, || {})
             }
         })
     }
@@ -915,9 +963,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hindexed(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -929,9 +978,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_hvector(i64::from(count), i64::from(blocklength), i64::from(stride), datatype_in(oldtype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }
@@ -943,9 +993,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::datatypes::type_size(datatype_in(datatype))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_size(datatype_in(datatype));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -957,9 +1008,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newtype, "newtype")?;
-                let v_newtype = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false)?;
-                *newtype = datatype_out(v_newtype);
-                Ok(())
+                let outcome = towpath_mpi::datatypes::type_create_struct(i64::from(count), Integers::small(array_of_blocklengths), Integers::large(array_of_displacements), HandleArray::new(array_of_types.cast(), &FACE, Kind::Datatype), false);
+                deliver(outcome, |v_newtype| {
+                    *newtype = datatype_out(v_newtype);
+                }, || { *newtype = datatype_out(towpath_mpi::constants::DATATYPE_NULL); })
             }
         })
     }

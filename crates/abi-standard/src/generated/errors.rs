@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorclass, "errorclass")?;
-                let v_errorclass = towpath_mpi::errors::add_error_class()?;
-                *errorclass = error_class_out(v_errorclass);
-                Ok(())
+                let outcome = towpath_mpi::errors::add_error_class();
+                deliver(outcome, |v_errorclass| {
+                    *errorclass = error_class_out(v_errorclass);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorcode, "errorcode")?;
-                let v_errorcode = towpath_mpi::errors::add_error_code(error_class_in(errorclass))?;
-                *errorcode = error_code_out(v_errorcode);
-                Ok(())
+                let outcome = towpath_mpi::errors::add_error_code(error_class_in(errorclass));
+                deliver(outcome, |v_errorcode| {
+                    *errorcode = error_code_out(v_errorcode);
+                }, || {})
             }
         })
     }
@@ -64,9 +66,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -78,9 +81,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::comm_get_errhandler(comm_in(comm));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -105,9 +109,9 @@ export! {
             unsafe {
                 require(errhandler, "errhandler")?;
                 let mut v_errhandler = errhandler_in(*errhandler);
-                let result = towpath_mpi::errors::errhandler_free(&mut v_errhandler);
+                let outcome = towpath_mpi::errors::errhandler_free(&mut v_errhandler);
                 *errhandler = errhandler_out(v_errhandler);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -120,9 +124,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errorclass, "errorclass")?;
-                let v_errorclass = towpath_mpi::errors::error_class(error_code_in(errorcode))?;
-                *errorclass = error_class_out(v_errorclass);
-                Ok(())
+                let outcome = towpath_mpi::errors::error_class(error_code_in(errorcode));
+                deliver(outcome, |v_errorclass| {
+                    *errorclass = error_class_out(v_errorclass);
+                }, || {})
             }
         })
     }
@@ -135,9 +140,10 @@ export! {
             unsafe {
                 require(string, "string")?;
                 require(resultlen, "resultlen")?;
-                let v_string = towpath_mpi::errors::error_string(error_code_in(errorcode))?;
-                *resultlen = put_string(string, limits::MAX_ERROR_STRING, &v_string);
-                Ok(())
+                let outcome = towpath_mpi::errors::error_string(error_code_in(errorcode));
+                deliver(outcome, |v_string| {
+                    *resultlen = put_string(string, limits::MAX_ERROR_STRING, &v_string);
+                }, || {})
             }
         })
     }
@@ -161,9 +167,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::file_create_errhandler(callback_in(file_errhandler_fn))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::file_create_errhandler(callback_in(file_errhandler_fn));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -175,9 +182,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::file_get_errhandler(file_in(file))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::file_get_errhandler(file_in(file));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -243,9 +251,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::session_create_errhandler(callback_in(session_errhandler_fn))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::session_create_errhandler(callback_in(session_errhandler_fn));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -275,9 +284,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::win_create_errhandler(callback_in(win_errhandler_fn))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::win_create_errhandler(callback_in(win_errhandler_fn));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -301,9 +311,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::comm_create_errhandler(callback_in(comm_errhandler_fn));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }
@@ -315,9 +326,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(errhandler, "errhandler")?;
-                let v_errhandler = towpath_mpi::errors::comm_get_errhandler(comm_in(comm))?;
-                *errhandler = errhandler_out(v_errhandler);
-                Ok(())
+                let outcome = towpath_mpi::errors::comm_get_errhandler(comm_in(comm));
+                deliver(outcome, |v_errhandler| {
+                    *errhandler = errhandler_out(v_errhandler);
+                }, || { *errhandler = errhandler_out(towpath_mpi::constants::ERRHANDLER_NULL); })
             }
         })
     }

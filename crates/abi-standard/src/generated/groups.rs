@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(result, "result")?;
-                let v_result = towpath_mpi::groups::group_compare(group_in(group1), group_in(group2))?;
-                *result = comparison_out(v_result);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_compare(group_in(group1), group_in(group2));
+                deliver(outcome, |v_result| {
+                    *result = comparison_out(v_result);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_difference(group_in(group1), group_in(group2))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_difference(group_in(group1), group_in(group2));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -40,9 +42,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_excl(group_in(group), n, Integers::small(ranks));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -55,9 +58,9 @@ export! {
             unsafe {
                 require(group, "group")?;
                 let mut v_group = group_in(*group);
-                let result = towpath_mpi::groups::group_free(&mut v_group);
+                let outcome = towpath_mpi::groups::group_free(&mut v_group);
                 *group = group_out(v_group);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -70,9 +73,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_incl(group_in(group), n, Integers::small(ranks));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -84,9 +88,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_intersection(group_in(group1), group_in(group2))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_intersection(group_in(group1), group_in(group2));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -98,9 +103,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_range_excl(group_in(group), n, Integers::small(ranges.cast()));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -112,9 +118,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_range_incl(group_in(group), n, Integers::small(ranges.cast()));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -126,9 +133,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank, "rank")?;
-                let v_rank = towpath_mpi::groups::group_rank(group_in(group))?;
-                *rank = rank_out(v_rank);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_rank(group_in(group));
+                deliver(outcome, |v_rank| {
+                    *rank = rank_out(v_rank);
+                }, || {})
             }
         })
     }
@@ -140,9 +148,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::groups::group_size(group_in(group))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::groups::group_size(group_in(group));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -155,9 +164,9 @@ export! {
             unsafe {
                 let v_ranks1 = ranks_in(ranks1, n);
                 let mut v_ranks2 = ranks_out(ranks2, n);
-                let result = towpath_mpi::groups::group_translate_ranks(group_in(group1), n, v_ranks1.integers(), group_in(group2), v_ranks2.integers());
+                let outcome = towpath_mpi::groups::group_translate_ranks(group_in(group1), n, v_ranks1.integers(), group_in(group2), v_ranks2.integers());
                 v_ranks2.finish();
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -170,9 +179,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newgroup, "newgroup")?;
-                let v_newgroup = towpath_mpi::groups::group_union(group_in(group1), group_in(group2))?;
-                *newgroup = group_out(v_newgroup);
-                Ok(())
+                let outcome = towpath_mpi::groups::group_union(group_in(group1), group_in(group2));
+                deliver(outcome, |v_newgroup| {
+                    *newgroup = group_out(v_newgroup);
+                }, || { *newgroup = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }

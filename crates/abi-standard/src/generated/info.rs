@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
-                let v_info = towpath_mpi::info::info_create()?;
-                *info = info_out(v_info);
-                Ok(())
+                let outcome = towpath_mpi::info::info_create();
+                deliver(outcome, |v_info| {
+                    *info = info_out(v_info);
+                }, || { *info = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(info, "info")?;
-                let v_info = towpath_mpi::info::info_create_env(argc, argv)?;
-                *info = info_out(v_info);
-                Ok(())
+                let outcome = towpath_mpi::info::info_create_env(argc, argv);
+                deliver(outcome, |v_info| {
+                    *info = info_out(v_info);
+                }, || { *info = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -52,9 +54,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newinfo, "newinfo")?;
-                let v_newinfo = towpath_mpi::info::info_dup(info_in(info))?;
-                *newinfo = info_out(v_newinfo);
-                Ok(())
+                let outcome = towpath_mpi::info::info_dup(info_in(info));
+                deliver(outcome, |v_newinfo| {
+                    *newinfo = info_out(v_newinfo);
+                }, || { *newinfo = info_out(towpath_mpi::constants::INFO_NULL); })
             }
         })
     }
@@ -67,9 +70,9 @@ export! {
             unsafe {
                 require(info, "info")?;
                 let mut v_info = info_in(*info);
-                let result = towpath_mpi::info::info_free(&mut v_info);
+                let outcome = towpath_mpi::info::info_free(&mut v_info);
                 *info = info_out(v_info);
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -83,10 +86,11 @@ export! {
             unsafe {
                 require(value, "value")?;
                 require(flag, "flag")?;
-                let (v_value, v_flag) = towpath_mpi::info::info_get(info_in(info), key)?;
-                if v_flag { put_string(value, room(valuelen), &v_value); }
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::info::info_get(info_in(info), key);
+                deliver(outcome, |(v_value, v_flag)| {
+                    if v_flag { put_string(value, room(valuelen), &v_value); }
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -98,9 +102,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(nkeys, "nkeys")?;
-                let v_nkeys = towpath_mpi::info::info_get_nkeys(info_in(info))?;
-                *nkeys = v_nkeys;
-                Ok(())
+                let outcome = towpath_mpi::info::info_get_nkeys(info_in(info));
+                deliver(outcome, |v_nkeys| {
+                    *nkeys = v_nkeys;
+                }, || {})
             }
         })
     }
@@ -112,9 +117,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(key, "key")?;
-                let v_key = towpath_mpi::info::info_get_nthkey(info_in(info), n)?;
-                put_string(key, limits::MAX_INFO_KEY, &v_key);
-                Ok(())
+                let outcome = towpath_mpi::info::info_get_nthkey(info_in(info), n);
+                deliver(outcome, |v_key| {
+                    put_string(key, limits::MAX_INFO_KEY, &v_key);
+                }, || {})
             }
         })
     }
@@ -128,10 +134,11 @@ export! {
                 require(buflen, "buflen")?;
                 require(value, "value")?;
                 require(flag, "flag")?;
-                let (v_value, v_flag) = towpath_mpi::info::info_get_string(info_in(info), key)?;
-                if v_flag { put_string_with_length(value, buflen, &v_value); }
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::info::info_get_string(info_in(info), key);
+                deliver(outcome, |(v_value, v_flag)| {
+                    if v_flag { put_string_with_length(value, buflen, &v_value); }
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -144,10 +151,11 @@ export! {
             unsafe {
                 require(valuelen, "valuelen")?;
                 require(flag, "flag")?;
-                let (v_valuelen, v_flag) = towpath_mpi::info::info_get_valuelen(info_in(info), key)?;
-                *valuelen = v_valuelen;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::info::info_get_valuelen(info_in(info), key);
+                deliver(outcome, |(v_valuelen, v_flag)| {
+                    *valuelen = v_valuelen;
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }

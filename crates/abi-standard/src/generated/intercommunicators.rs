@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(group, "group")?;
-                let v_group = towpath_mpi::intercommunicators::comm_remote_group(comm_in(comm))?;
-                *group = group_out(v_group);
-                Ok(())
+                let outcome = towpath_mpi::intercommunicators::comm_remote_group(comm_in(comm));
+                deliver(outcome, |v_group| {
+                    *group = group_out(v_group);
+                }, || { *group = group_out(towpath_mpi::constants::GROUP_NULL); })
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(size, "size")?;
-                let v_size = towpath_mpi::intercommunicators::comm_remote_size(comm_in(comm))?;
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::intercommunicators::comm_remote_size(comm_in(comm));
+                deliver(outcome, |v_size| {
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -40,9 +42,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let v_flag = towpath_mpi::intercommunicators::comm_test_inter(comm_in(comm))?;
-                *flag = c_int::from(v_flag);
-                Ok(())
+                let outcome = towpath_mpi::intercommunicators::comm_test_inter(comm_in(comm));
+                deliver(outcome, |v_flag| {
+                    *flag = c_int::from(v_flag);
+                }, || {})
             }
         })
     }
@@ -54,9 +57,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newintercomm, "newintercomm")?;
-                let v_newintercomm = towpath_mpi::intercommunicators::intercomm_create(comm_in(local_comm), rank_in(local_leader), comm_in(peer_comm), rank_in(remote_leader), tag_in(tag))?;
-                *newintercomm = comm_out(v_newintercomm);
-                Ok(())
+                let outcome = towpath_mpi::intercommunicators::intercomm_create(comm_in(local_comm), rank_in(local_leader), comm_in(peer_comm), rank_in(remote_leader), tag_in(tag));
+                deliver(outcome, |v_newintercomm| {
+                    *newintercomm = comm_out(v_newintercomm);
+                }, || { *newintercomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -68,9 +72,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newintracomm, "newintracomm")?;
-                let v_newintracomm = towpath_mpi::intercommunicators::intercomm_merge(comm_in(intercomm), high != 0)?;
-                *newintracomm = comm_out(v_newintracomm);
-                Ok(())
+                let outcome = towpath_mpi::intercommunicators::intercomm_merge(comm_in(intercomm), high != 0);
+                deliver(outcome, |v_newintracomm| {
+                    *newintracomm = comm_out(v_newintracomm);
+                }, || { *newintracomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }

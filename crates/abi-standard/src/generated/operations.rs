@@ -12,9 +12,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(commute, "commute")?;
-                let v_commute = towpath_mpi::operations::op_commutative(op_in(op))?;
-                *commute = c_int::from(v_commute);
-                Ok(())
+                let outcome = towpath_mpi::operations::op_commutative(op_in(op));
+                deliver(outcome, |v_commute| {
+                    *commute = c_int::from(v_commute);
+                }, || {})
             }
         })
     }
@@ -26,9 +27,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(op, "op")?;
-                let v_op = towpath_mpi::operations::op_create(callback_in(user_fn), commute != 0, false)?;
-                *op = op_out(v_op);
-                Ok(())
+                let outcome = towpath_mpi::operations::op_create(callback_in(user_fn), commute != 0, false);
+                deliver(outcome, |v_op| {
+                    *op = op_out(v_op);
+                }, || { *op = op_out(towpath_mpi::constants::OP_NULL); })
             }
         })
     }
@@ -40,9 +42,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(op, "op")?;
-                let v_op = towpath_mpi::operations::op_create(callback_in(user_fn), commute != 0, true)?;
-                *op = op_out(v_op);
-                Ok(())
+                let outcome = towpath_mpi::operations::op_create(callback_in(user_fn), commute != 0, true);
+                deliver(outcome, |v_op| {
+                    *op = op_out(v_op);
+                }, || { *op = op_out(towpath_mpi::constants::OP_NULL); })
             }
         })
     }
@@ -55,9 +58,9 @@ export! {
             unsafe {
                 require(op, "op")?;
                 let mut v_op = op_in(*op);
-                let result = towpath_mpi::operations::op_free(&mut v_op);
+                let outcome = towpath_mpi::operations::op_free(&mut v_op);
                 *op = op_out(v_op);
-                result?;
+                outcome?;
                 Ok(())
             }
         })

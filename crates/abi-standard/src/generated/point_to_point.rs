@@ -36,9 +36,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::bsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::bsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -50,9 +51,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::bsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::bsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -89,10 +91,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::buffer_detach()?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = count_to_int(v_size);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::buffer_detach();
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = count_to_int(v_size);
+                }, || {})
             }
         })
     }
@@ -105,10 +108,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::buffer_detach()?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::buffer_detach();
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -132,9 +136,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::buffer_iflush()?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::buffer_iflush();
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -171,10 +176,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm))?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = count_to_int(v_size);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm));
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = count_to_int(v_size);
+                }, || {})
             }
         })
     }
@@ -187,10 +193,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm))?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::comm_detach_buffer(comm_in(comm));
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -214,9 +221,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::comm_iflush_buffer(comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::comm_iflush_buffer(comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -228,9 +236,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::ibsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::ibsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -242,9 +251,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::ibsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::ibsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -257,11 +267,12 @@ export! {
             unsafe {
                 require(flag, "flag")?;
                 require(message, "message")?;
-                let (v_flag, v_message, v_status) = towpath_mpi::point_to_point::improbe(rank_in(source), tag_in(tag), comm_in(comm))?;
-                *flag = c_int::from(v_flag);
-                if v_flag { *message = message_out(v_message); }
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::improbe(rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |(v_flag, v_message, v_status)| {
+                    *flag = c_int::from(v_flag);
+                    if v_flag { *message = message_out(v_message); }
+                    if v_flag { status_put(status, &v_status); }
+                }, || { *message = message_out(towpath_mpi::constants::MESSAGE_NULL); })
             }
         })
     }
@@ -275,11 +286,11 @@ export! {
                 require(message, "message")?;
                 let mut v_message = message_in(*message);
                 require(request, "request")?;
-                let result = towpath_mpi::point_to_point::imrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
+                let outcome = towpath_mpi::point_to_point::imrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
                 *message = message_out(v_message);
-                let v_request = result?;
-                *request = request_out(v_request);
-                Ok(())
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -293,11 +304,11 @@ export! {
                 require(message, "message")?;
                 let mut v_message = message_in(*message);
                 require(request, "request")?;
-                let result = towpath_mpi::point_to_point::imrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
+                let outcome = towpath_mpi::point_to_point::imrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
                 *message = message_out(v_message);
-                let v_request = result?;
-                *request = request_out(v_request);
-                Ok(())
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -309,10 +320,11 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(flag, "flag")?;
-                let (v_flag, v_status) = towpath_mpi::point_to_point::iprobe(rank_in(source), tag_in(tag), comm_in(comm))?;
-                *flag = c_int::from(v_flag);
-                if v_flag { status_put(status, &v_status); }
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::iprobe(rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |(v_flag, v_status)| {
+                    *flag = c_int::from(v_flag);
+                    if v_flag { status_put(status, &v_status); }
+                }, || {})
             }
         })
     }
@@ -324,9 +336,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::irecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::irecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -338,9 +351,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::irecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::irecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -352,9 +366,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::irsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::irsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -366,9 +381,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::irsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::irsend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -380,9 +396,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -394,9 +411,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -408,9 +426,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -422,9 +441,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -436,9 +456,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -450,9 +471,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::isendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::isendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -464,9 +486,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::issend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::issend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -478,9 +501,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::issend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::issend(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -492,10 +516,11 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(message, "message")?;
-                let (v_message, v_status) = towpath_mpi::point_to_point::mprobe(rank_in(source), tag_in(tag), comm_in(comm))?;
-                *message = message_out(v_message);
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::mprobe(rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |(v_message, v_status)| {
+                    *message = message_out(v_message);
+                    status_put(status, &v_status);
+                }, || { *message = message_out(towpath_mpi::constants::MESSAGE_NULL); })
             }
         })
     }
@@ -508,11 +533,11 @@ export! {
             unsafe {
                 require(message, "message")?;
                 let mut v_message = message_in(*message);
-                let result = towpath_mpi::point_to_point::mrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
+                let outcome = towpath_mpi::point_to_point::mrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
                 *message = message_out(v_message);
-                let v_status = result?;
-                status_put(status, &v_status);
-                Ok(())
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -525,11 +550,11 @@ export! {
             unsafe {
                 require(message, "message")?;
                 let mut v_message = message_in(*message);
-                let result = towpath_mpi::point_to_point::mrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
+                let outcome = towpath_mpi::point_to_point::mrecv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), &mut v_message);
                 *message = message_out(v_message);
-                let v_status = result?;
-                status_put(status, &v_status);
-                Ok(())
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -540,9 +565,10 @@ export! {
         call(42, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::probe(rank_in(source), tag_in(tag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::probe(rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -553,9 +579,10 @@ export! {
         call(43, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -566,9 +593,10 @@ export! {
         call(43, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::recv(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -580,9 +608,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::recv_init(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::recv_init(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -594,9 +623,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::recv_init(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::recv_init(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(source), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -632,9 +662,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::rsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::rsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -646,9 +677,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::rsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::rsend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -684,9 +716,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::send_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::send_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -698,9 +731,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::send_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::send_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -711,9 +745,10 @@ export! {
         call(49, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -724,9 +759,10 @@ export! {
         call(49, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::sendrecv(buffer_in(sendbuf), i64::from(sendcount), datatype_in(sendtype), rank_in(dest), tag_in(sendtag), buffer_in(recvbuf).cast_mut(), i64::from(recvcount), datatype_in(recvtype), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -737,9 +773,10 @@ export! {
         call(50, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -750,9 +787,10 @@ export! {
         call(50, || Target::Comm(comm_in(comm)), || {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
-                let v_status = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm))?;
-                status_put(status, &v_status);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::sendrecv_replace(buffer_in(buf).cast_mut(), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(sendtag), rank_in(source), tag_in(recvtag), comm_in(comm));
+                deliver(outcome, |v_status| {
+                    status_put(status, &v_status);
+                }, || {})
             }
         })
     }
@@ -789,10 +827,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::session_detach_buffer(session_in(session))?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = count_to_int(v_size);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::session_detach_buffer(session_in(session));
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = count_to_int(v_size);
+                }, || {})
             }
         })
     }
@@ -805,10 +844,11 @@ export! {
             unsafe {
                 require(buffer_addr, "buffer_addr")?;
                 require(size, "size")?;
-                let (v_buffer_addr, v_size) = towpath_mpi::point_to_point::session_detach_buffer(session_in(session))?;
-                buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
-                *size = v_size;
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::session_detach_buffer(session_in(session));
+                deliver(outcome, |(v_buffer_addr, v_size)| {
+                    buffer_addr.cast::<*mut c_void>().write(buffer_out(v_buffer_addr));
+                    *size = v_size;
+                }, || {})
             }
         })
     }
@@ -832,9 +872,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::session_iflush_buffer(session_in(session))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::session_iflush_buffer(session_in(session));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -870,9 +911,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::ssend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::ssend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }
@@ -884,9 +926,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(request, "request")?;
-                let v_request = towpath_mpi::point_to_point::ssend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm))?;
-                *request = request_out(v_request);
-                Ok(())
+                let outcome = towpath_mpi::point_to_point::ssend_init(buffer_in(buf), i64::from(count), datatype_in(datatype), rank_in(dest), tag_in(tag), comm_in(comm));
+                deliver(outcome, |v_request| {
+                    *request = request_out(v_request);
+                }, || { *request = request_out(towpath_mpi::constants::REQUEST_NULL); })
             }
         })
     }

@@ -24,9 +24,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_cart, "comm_cart")?;
-                let v_comm_cart = towpath_mpi::topologies::cart_create(comm_in(comm_old), ndims, Integers::small(dims), Integers::small(periods), reorder != 0)?;
-                *comm_cart = comm_out(v_comm_cart);
-                Ok(())
+                let outcome = towpath_mpi::topologies::cart_create(comm_in(comm_old), ndims, Integers::small(dims), Integers::small(periods), reorder != 0);
+                deliver(outcome, |v_comm_cart| {
+                    *comm_cart = comm_out(v_comm_cart);
+                }, || { *comm_cart = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -50,9 +51,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
-                let v_newrank = towpath_mpi::topologies::cart_map(comm_in(comm), ndims, Integers::small(dims), Integers::small(periods))?;
-                *newrank = rank_out(v_newrank);
-                Ok(())
+                let outcome = towpath_mpi::topologies::cart_map(comm_in(comm), ndims, Integers::small(dims), Integers::small(periods));
+                deliver(outcome, |v_newrank| {
+                    *newrank = rank_out(v_newrank);
+                }, || {})
             }
         })
     }
@@ -64,9 +66,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(rank, "rank")?;
-                let v_rank = towpath_mpi::topologies::cart_rank(comm_in(comm), Integers::small(coords))?;
-                *rank = rank_out(v_rank);
-                Ok(())
+                let outcome = towpath_mpi::topologies::cart_rank(comm_in(comm), Integers::small(coords));
+                deliver(outcome, |v_rank| {
+                    *rank = rank_out(v_rank);
+                }, || {})
             }
         })
     }
@@ -79,10 +82,11 @@ export! {
             unsafe {
                 require(rank_source, "rank_source")?;
                 require(rank_dest, "rank_dest")?;
-                let (v_rank_source, v_rank_dest) = towpath_mpi::topologies::cart_shift(comm_in(comm), direction, disp)?;
-                *rank_source = rank_out(v_rank_source);
-                *rank_dest = rank_out(v_rank_dest);
-                Ok(())
+                let outcome = towpath_mpi::topologies::cart_shift(comm_in(comm), direction, disp);
+                deliver(outcome, |(v_rank_source, v_rank_dest)| {
+                    *rank_source = rank_out(v_rank_source);
+                    *rank_dest = rank_out(v_rank_dest);
+                }, || {})
             }
         })
     }
@@ -94,9 +98,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newcomm, "newcomm")?;
-                let v_newcomm = towpath_mpi::topologies::cart_sub(comm_in(comm), Integers::small(remain_dims))?;
-                *newcomm = comm_out(v_newcomm);
-                Ok(())
+                let outcome = towpath_mpi::topologies::cart_sub(comm_in(comm), Integers::small(remain_dims));
+                deliver(outcome, |v_newcomm| {
+                    *newcomm = comm_out(v_newcomm);
+                }, || { *newcomm = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -108,9 +113,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(ndims, "ndims")?;
-                let v_ndims = towpath_mpi::topologies::cartdim_get(comm_in(comm))?;
-                *ndims = v_ndims;
-                Ok(())
+                let outcome = towpath_mpi::topologies::cartdim_get(comm_in(comm));
+                deliver(outcome, |v_ndims| {
+                    *ndims = v_ndims;
+                }, || {})
             }
         })
     }
@@ -136,9 +142,10 @@ export! {
                 let v_sources = ranks_in(sources, n);
                 let v_destinations = ranks_in(destinations, total_of(degrees,n));
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, v_sources.integers(), Integers::small(degrees), v_destinations.integers(), weights_in(weights), info_in(info), reorder != 0)?;
-                *comm_dist_graph = comm_out(v_comm_dist_graph);
-                Ok(())
+                let outcome = towpath_mpi::topologies::dist_graph_create(comm_in(comm_old), n, v_sources.integers(), Integers::small(degrees), v_destinations.integers(), weights_in(weights), info_in(info), reorder != 0);
+                deliver(outcome, |v_comm_dist_graph| {
+                    *comm_dist_graph = comm_out(v_comm_dist_graph);
+                }, || { *comm_dist_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -152,9 +159,10 @@ export! {
                 let v_sources = ranks_in(sources, indegree);
                 let v_destinations = ranks_in(destinations, outdegree);
                 require(comm_dist_graph, "comm_dist_graph")?;
-                let v_comm_dist_graph = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, v_sources.integers(), weights_in(sourceweights), outdegree, v_destinations.integers(), weights_in(destweights), info_in(info), reorder != 0)?;
-                *comm_dist_graph = comm_out(v_comm_dist_graph);
-                Ok(())
+                let outcome = towpath_mpi::topologies::dist_graph_create_adjacent(comm_in(comm_old), indegree, v_sources.integers(), weights_in(sourceweights), outdegree, v_destinations.integers(), weights_in(destweights), info_in(info), reorder != 0);
+                deliver(outcome, |v_comm_dist_graph| {
+                    *comm_dist_graph = comm_out(v_comm_dist_graph);
+                }, || { *comm_dist_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -167,10 +175,10 @@ export! {
             unsafe {
                 let mut v_sources = ranks_out(sources, maxindegree);
                 let mut v_destinations = ranks_out(destinations, maxoutdegree);
-                let result = towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, v_sources.integers(), weights_out(sourceweights), maxoutdegree, v_destinations.integers(), weights_out(destweights));
+                let outcome = towpath_mpi::topologies::dist_graph_neighbors(comm_in(comm), maxindegree, v_sources.integers(), weights_out(sourceweights), maxoutdegree, v_destinations.integers(), weights_out(destweights));
                 v_sources.finish();
                 v_destinations.finish();
-                result?;
+                outcome?;
                 Ok(())
             }
         })
@@ -185,11 +193,12 @@ export! {
                 require(indegree, "indegree")?;
                 require(outdegree, "outdegree")?;
                 require(weighted, "weighted")?;
-                let (v_indegree, v_outdegree, v_weighted) = towpath_mpi::topologies::dist_graph_neighbors_count(comm_in(comm))?;
-                *indegree = v_indegree;
-                *outdegree = v_outdegree;
-                *weighted = c_int::from(v_weighted);
-                Ok(())
+                let outcome = towpath_mpi::topologies::dist_graph_neighbors_count(comm_in(comm));
+                deliver(outcome, |(v_indegree, v_outdegree, v_weighted)| {
+                    *indegree = v_indegree;
+                    *outdegree = v_outdegree;
+                    *weighted = c_int::from(v_weighted);
+                }, || {})
             }
         })
     }
@@ -201,9 +210,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(comm_graph, "comm_graph")?;
-                let v_comm_graph = towpath_mpi::topologies::graph_create(comm_in(comm_old), nnodes, Integers::small(indx), Integers::small(edges), reorder != 0)?;
-                *comm_graph = comm_out(v_comm_graph);
-                Ok(())
+                let outcome = towpath_mpi::topologies::graph_create(comm_in(comm_old), nnodes, Integers::small(indx), Integers::small(edges), reorder != 0);
+                deliver(outcome, |v_comm_graph| {
+                    *comm_graph = comm_out(v_comm_graph);
+                }, || { *comm_graph = comm_out(towpath_mpi::constants::COMM_NULL); })
             }
         })
     }
@@ -227,9 +237,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(newrank, "newrank")?;
-                let v_newrank = towpath_mpi::topologies::graph_map(comm_in(comm), nnodes, Integers::small(indx), Integers::small(edges))?;
-                *newrank = rank_out(v_newrank);
-                Ok(())
+                let outcome = towpath_mpi::topologies::graph_map(comm_in(comm), nnodes, Integers::small(indx), Integers::small(edges));
+                deliver(outcome, |v_newrank| {
+                    *newrank = rank_out(v_newrank);
+                }, || {})
             }
         })
     }
@@ -253,9 +264,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(nneighbors, "nneighbors")?;
-                let v_nneighbors = towpath_mpi::topologies::graph_neighbors_count(comm_in(comm), rank_in(rank))?;
-                *nneighbors = v_nneighbors;
-                Ok(())
+                let outcome = towpath_mpi::topologies::graph_neighbors_count(comm_in(comm), rank_in(rank));
+                deliver(outcome, |v_nneighbors| {
+                    *nneighbors = v_nneighbors;
+                }, || {})
             }
         })
     }
@@ -268,10 +280,11 @@ export! {
             unsafe {
                 require(nnodes, "nnodes")?;
                 require(nedges, "nedges")?;
-                let (v_nnodes, v_nedges) = towpath_mpi::topologies::graphdims_get(comm_in(comm))?;
-                *nnodes = v_nnodes;
-                *nedges = v_nedges;
-                Ok(())
+                let outcome = towpath_mpi::topologies::graphdims_get(comm_in(comm));
+                deliver(outcome, |(v_nnodes, v_nedges)| {
+                    *nnodes = v_nnodes;
+                    *nedges = v_nedges;
+                }, || {})
             }
         })
     }
@@ -283,9 +296,10 @@ export! {
             // SAFETY: the program's pointers point to what their parameters mean.
             unsafe {
                 require(status, "status")?;
-                let v_status = towpath_mpi::topologies::topo_test(comm_in(comm))?;
-                *status = topology_out(v_status);
-                Ok(())
+                let outcome = towpath_mpi::topologies::topo_test(comm_in(comm));
+                deliver(outcome, |v_status| {
+                    *status = topology_out(v_status);
+                }, || {})
             }
         })
     }

@@ -10,7 +10,7 @@ use super::{check_buffer, completed, envelope};
 use crate::comm::Comm;
 use crate::constants::*;
 use crate::datatypes;
-use crate::error::{Error, Result, fail};
+use crate::error::{Completed, Error, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::State;
 use crate::messages::Matched;
@@ -128,7 +128,7 @@ fn take(message: &mut Handle) -> Result<Arc<Matched>> {
 ///
 /// # Safety
 /// `buf` must have room for `count` elements of `datatype`.
-pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Status> {
+pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Completed<Status> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buf, count, kind)?;
     if *message == MESSAGE_NO_PROC {

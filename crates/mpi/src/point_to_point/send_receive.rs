@@ -7,7 +7,7 @@ use towpath_engine::Mode;
 
 use super::{Incoming, Outgoing, completed, incoming, outgoing};
 use crate::datatypes::packed;
-use crate::error::Result;
+use crate::error::{Completed, Failed, Result};
 use crate::face::{Handle, Status};
 use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
 use crate::world;
@@ -42,7 +42,7 @@ unsafe fn begin(
 }
 
 /// Waits for both halves.
-fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Result<Status> {
+fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Completed<Status> {
     let lane = world::lane()?;
     let (send, receive) = match work {
         Work::Both(send, receive) => (Some(send), receive),
@@ -51,10 +51,11 @@ fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Result<Status
     };
     let received = receive.map(|id| lane.wait_for(|state| state.engine.take(id)));
     let sent = send.map(|id| lane.wait_for(|state| state.engine.take(id)));
-    if let Some(sent) = sent {
-        completed(comm, &sent)?;
+    let received = received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received));
+    match (sent.map(|sent| completed(comm, &sent)), received) {
+        (Some(Err(failed)), Ok(status)) => Err(Failed::with(failed.into(), status)),
+        (_, received) => received,
     }
-    received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received))
 }
 
 /// MPI_Sendrecv.
@@ -73,7 +74,7 @@ pub unsafe fn sendrecv(
     source: i32,
     recvtag: i32,
     comm: Handle,
-) -> Result<Status> {
+) -> Completed<Status> {
     let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
     let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
     let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
@@ -95,7 +96,7 @@ pub unsafe fn sendrecv_replace(
     source: i32,
     recvtag: i32,
     comm: Handle,
-) -> Result<Status> {
+) -> Completed<Status> {
     let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
     let into = incoming(buf, count, datatype, source, recvtag, comm)?;
     // SAFETY: promised by the caller.
