@@ -73,8 +73,13 @@ impl Buffer {
     pub fn leave(self, state: &mut State) -> Result<()> {
         let ids = self.under_way();
         ids.iter().for_each(|id| state.engine.free_when_done(*id));
+        let Ok(place) = state.requests.place() else {
+            // Nobody can tell when they are sent, so they stay.
+            std::mem::forget(self.under_way);
+            return Ok(());
+        };
         let extra = Extra { start: None, finish: None, keep: Some(Box::new(self.under_way)) };
-        let request = state.requests.add(Work::Flush(ids), Handle(0), Some(Box::new(extra)))?;
+        let request = state.requests.fill(place, Work::Flush(ids), Handle(0), Some(Box::new(extra)));
         state.abandon(request)?;
         state.sweep_abandoned();
         Ok(())

@@ -107,19 +107,26 @@ pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
 
 fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
     let parent = world::comm(comm)?.clone();
+    let lane = world::lane()?;
+    let place = lane.with(|state| state.requests.place())?;
     let mut proposals = Box::new(Proposals::new());
-    let handle = insert(copy_of(&parent, comm, hints)?)?;
+    let made = proposals.plan(&parent).and_then(|plan| Ok((plan, insert(copy_of(&parent, comm, hints)?)?)));
+    let (plan, handle) = match made {
+        Ok(made) => made,
+        Err(error) => {
+            lane.with(|state| state.requests.give_back(place));
+            return Err(error);
+        }
+    };
     let copy = world::comm(handle)?.clone();
-    let plan = proposals.plan(&parent)?;
     // SAFETY: the proposals move into the request and live until it is complete.
     let run = Box::new(unsafe { plan.start(parent.next_sequence(Form::Nonblocking)) });
     let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
-    let lane = world::lane()?;
     let request = lane.with(|state| {
         let id = state.runs.add(run, &mut state.engine);
         let extra = Box::new(Extra { start: None, finish: Some(finish), keep: None });
-        state.requests.add(Work::Run(id), comm, Some(extra))
-    })?;
+        state.requests.fill(place, Work::Run(id), comm, Some(extra))
+    });
     lane.nudge();
     Ok((handle, request))
 }

@@ -41,6 +41,10 @@ pub struct Table<T> {
     vacant: Mutex<Vacant>,
 }
 
+/// A vacant entry that belongs to whoever is about to fill it.
+#[must_use = "a place is filled"]
+pub struct Place(usize);
+
 struct Vacant {
     indices: Vec<u32>,
     used: usize,
@@ -72,36 +76,43 @@ impl<T> Table<T> {
 
     /// Stores an object that wants to know its own handle.
     pub fn insert_with(&self, make: impl FnOnce(Handle) -> T) -> Option<Handle> {
-        self.place(|handle| Arc::new(make(handle)))
+        self.place().map(|place| self.fill_with(place, |handle| Arc::new(make(handle))))
     }
 
     /// Stores an object and names it. `None` when a million objects of this kind exist.
     pub fn insert(&self, object: Arc<T>) -> Option<Handle> {
-        self.place(|_| object)
+        self.place().map(|place| self.fill(place, object))
     }
 
-    fn place(&self, make: impl FnOnce(Handle) -> Arc<T>) -> Option<Handle> {
+    /// Takes a place for an object that must not be made without one; `fill` uses it.
+    pub fn place(&self) -> Option<Place> {
         let mut vacant = self.vacant.lock().unwrap();
-        let index = match vacant.indices.pop() {
-            Some(index) => index as usize,
-            None => {
-                if vacant.used == CHUNK * CHUNKS {
-                    return None;
-                }
-                if vacant.used.is_multiple_of(CHUNK) {
-                    self.add_chunk(vacant.used / CHUNK);
-                }
-                vacant.used += 1;
-                vacant.used - 1
-            }
-        };
-        let entry = self.entry(index).expect("the chunk was just made");
+        if let Some(index) = vacant.indices.pop() {
+            return Some(Place(index as usize));
+        }
+        if vacant.used == CHUNK * CHUNKS {
+            return None;
+        }
+        if vacant.used.is_multiple_of(CHUNK) {
+            self.add_chunk(vacant.used / CHUNK);
+        }
+        vacant.used += 1;
+        Some(Place(vacant.used - 1))
+    }
+
+    /// Stores an object in its place and names it.
+    pub fn fill(&self, place: Place, object: Arc<T>) -> Handle {
+        self.fill_with(place, |_| object)
+    }
+
+    fn fill_with(&self, place: Place, make: impl FnOnce(Handle) -> Arc<T>) -> Handle {
+        let entry = self.entry(place.0).expect("a place has its chunk");
         let generation = entry.state.load(Ordering::Relaxed) >> 1;
-        let handle = compose(self.kind, generation, index);
-        // SAFETY: the entry is vacant, and only the holder of the lock fills vacant entries.
+        let handle = compose(self.kind, generation, place.0);
+        // SAFETY: the entry is vacant, and only the owner of its place fills it.
         unsafe { *entry.object.get() = Some(make(handle)) };
         entry.state.store(generation << 1 | 1, Ordering::Release);
-        Some(handle)
+        handle
     }
 
     fn add_chunk(&self, number: usize) {

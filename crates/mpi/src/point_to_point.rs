@@ -26,7 +26,7 @@ use crate::constants::*;
 use crate::datatypes::{self, Type};
 use crate::error::{Completed, Error, Failed, Result, fail};
 use crate::face::{Handle, Status};
-use crate::lane::Lane;
+use crate::lane::{Lane, State};
 use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
 use crate::world;
 
@@ -200,7 +200,7 @@ unsafe impl Place for Elements {
 /// As [`send`].
 #[inline(always)]
 unsafe fn send_packed(
-    lane: &Lane,
+    state: &mut State,
     buffer: *const c_void,
     count: i64,
     kind: &Type,
@@ -209,7 +209,6 @@ unsafe fn send_packed(
     comm: &Comm,
 ) -> Option<Sent> {
     let length = kind.datatype.bytes(count) as usize;
-    let mut state = lane.hold();
     state.engine.try_send_filled(peer, comm.context(), tag, comm.rank as u32, length, |into| {
         // SAFETY: the wire lends `length` bytes; the program lends the elements.
         unsafe { towpath_datatype::pack(&kind.datatype, buffer.cast(), count, 0, into, length) };
@@ -230,7 +229,7 @@ unsafe fn send_slowly(
     if mode != Mode::Synchronous
         && kind.bytes(buffer, count).is_none()
         // SAFETY: promised by the caller.
-        && unsafe { send_packed(lane, buffer, count, kind, peer, tag, comm) }.is_some()
+        && unsafe { send_packed(&mut lane.hold(), buffer, count, kind, peer, tag, comm) }.is_some()
     {
         lane.nudge();
         return Ok(());
@@ -380,35 +379,29 @@ unsafe fn isend_as(
     let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
-    if mode != Mode::Synchronous
-        && let Some((pointer, length)) = kind.bytes(buffer, count)
-    {
-        let mut state = lane.hold();
-        let (context, rank) = (comm.context(), comm.rank as u32);
+    let mut state = lane.hold();
+    let place = state.requests.place()?;
+    let (context, rank) = (comm.context(), comm.rank as u32);
+    let sent = match kind.bytes(buffer, count) {
+        _ if mode == Mode::Synchronous => None,
         // SAFETY: the program lends `count` elements at `buffer`.
-        if let Some(sent) = unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) } {
-            // A request even for a message that is out already: an unmatched send can still be cancelled.
-            let request = state.requests.add(Work::Sent(sent), comm.handle(), None);
-            drop(state);
-            lane.nudge();
-            return request;
-        }
-    } else if mode != Mode::Synchronous
+        Some((pointer, length)) => unsafe { state.engine.try_send_now(peer, context, tag, rank, pointer, length) },
         // SAFETY: as above.
-        && let Some(sent) = unsafe { send_packed(lane, buffer, count, kind, peer, tag, comm) }
-    {
-        let request = lane.with(|state| state.requests.add(Work::Sent(sent), comm.handle(), None));
-        lane.nudge();
-        return request;
-    }
-    let request = lane.with(|state| {
-        let source = crate::datatypes::source(&kind.datatype, buffer, count);
-        // SAFETY: as above, until the request is complete.
-        let id = unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) };
-        state.requests.add(Work::Send(id), comm.handle(), None)
-    });
+        None => unsafe { send_packed(&mut state, buffer, count, kind, peer, tag, comm) },
+    };
+    // A request even for a message that is out already: an unmatched send can still be cancelled.
+    let work = match sent {
+        Some(sent) => Work::Sent(sent),
+        None => {
+            let source = crate::datatypes::source(&kind.datatype, buffer, count);
+            // SAFETY: as above, until the request is complete.
+            Work::Send(unsafe { state.engine.isend(peer, context, tag, rank, source, mode) })
+        }
+    };
+    let request = state.requests.fill(place, work, comm.handle(), None);
+    drop(state);
     lane.nudge();
-    request
+    Ok(request)
 }
 
 /// MPI_Isend.
@@ -481,10 +474,11 @@ pub unsafe fn irecv(
         None => crate::datatypes::target(&kind.datatype, buf, count),
     };
     let mut state = lane.hold();
+    let place = state.requests.place()?;
     // SAFETY: the program lends `count` elements at `buf` until the request is complete.
     let id = unsafe { state.engine.irecv(peer, comm.context(), tag, target) };
-    let request = state.requests.add(Work::Receive(id), comm.handle(), None);
+    let request = state.requests.fill(place, Work::Receive(id), comm.handle(), None);
     drop(state);
     lane.nudge();
-    request
+    Ok(request)
 }

@@ -90,6 +90,11 @@ pub struct Requests {
     abandoned: Vec<Handle>,
 }
 
+/// A place in the table, taken for a request that is about to be made.
+#[must_use = "a place is filled or given back"]
+pub struct Place(u32);
+
+#[inline]
 fn status_of(completion: &Completion) -> Status {
     Status {
         source: completion.source_rank as i32,
@@ -118,30 +123,52 @@ fn failure(completion: &Completion) -> Error {
 }
 
 impl Requests {
-    /// Makes a request.
+    /// Makes a request of what needs no start, or could be undone.
     pub fn add(&mut self, work: Work, comm: Handle, extra: Option<Box<Extra>>) -> Result<Handle> {
-        let Some(index) = self.vacant.pop() else {
-            return self.grow(Entry { generation: 0, live: true, comm, work, extra });
-        };
+        let place = self.place()?;
+        Ok(self.fill(place, work, comm, extra))
+    }
+
+    /// Takes a place for a request. Whoever starts an operation takes it before: what is under way uses the program's memory
+    /// and must not be left without a request.
+    #[inline]
+    pub fn place(&mut self) -> Result<Place> {
+        match self.vacant.pop() {
+            Some(index) => Ok(Place(index)),
+            None => self.grow(),
+        }
+    }
+
+    /// Gives a place back that no request was made in.
+    #[inline]
+    pub fn give_back(&mut self, place: Place) {
+        self.vacant.push(place.0);
+    }
+
+    /// Makes a request in its place.
+    #[inline]
+    pub fn fill(&mut self, place: Place, work: Work, comm: Handle, extra: Option<Box<Extra>>) -> Handle {
+        let Place(index) = place;
         let entry = &mut self.entries[index as usize];
         entry.live = true;
         entry.comm = comm;
         entry.extra = extra;
         // A vacant entry owns nothing, so nothing is dropped here.
         std::mem::forget(std::mem::replace(&mut entry.work, work));
-        Ok(compose(Kind::Request, entry.generation, index as usize))
+        compose(Kind::Request, entry.generation, index as usize)
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, entry: Entry) -> Result<Handle> {
+    fn grow(&mut self) -> Result<Place> {
         if self.entries.len() == MOST {
             fail!(ERR_NO_MEM, "a million requests are active; complete some before starting more");
         }
-        self.entries.push(entry);
-        Ok(compose(Kind::Request, 0, self.entries.len() - 1))
+        self.entries.push(Entry { generation: 0, live: false, comm: Handle(0), work: Work::Inactive, extra: None });
+        Ok(Place(self.entries.len() as u32 - 1))
     }
 
+    #[inline]
     fn index(&self, request: Handle) -> Result<usize> {
         match decompose(request, Kind::Request) {
             Some((generation, index))
@@ -212,6 +239,7 @@ fn no_request<T>(request: Handle) -> Result<T> {
 }
 
 /// Whether a request names nothing that can be waited for.
+#[inline]
 pub(crate) fn is_trivial(request: Handle) -> bool {
     request == REQUEST_NULL || request == COMPLETE || request == COMPLETE_RECEIVE
 }

@@ -13,6 +13,7 @@ use crate::request_table::{Ended, Work, is_trivial};
 use crate::world;
 
 /// Turns the end of a request into a status: asks the program for a generalized one, with no lock held.
+#[inline]
 fn settle(ended: Ended) -> (Status, Option<Error>) {
     match ended {
         Ended::With(status, failure) => (status, failure),
@@ -28,6 +29,7 @@ fn settle(ended: Ended) -> (Status, Option<Error>) {
     }
 }
 
+#[inline]
 fn settled(ended: Ended) -> Completed<Status> {
     match settle(ended) {
         (status, None) => Ok(status),
@@ -36,6 +38,7 @@ fn settled(ended: Ended) -> Completed<Status> {
 }
 
 /// The results of a completion call from the status of its request, whether that failed or not.
+#[inline]
 fn results<T>(status: Completed<Status>, make: impl Fn(Status) -> T) -> Completed<T> {
     match status {
         Ok(status) => Ok(make(status)),

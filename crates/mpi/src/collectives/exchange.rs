@@ -38,7 +38,7 @@ impl<'a> Among<'a> {
     pub(super) unsafe fn wait(self) -> Result<()> {
         let comm = self.ground.comm;
         // SAFETY: promised by the caller.
-        if let Some(outcome) = with_parts(comm, &self.call, Form::Blocking, |parts| unsafe { execute(parts) }) {
+        if let Some(outcome) = with_parts(comm, &self.call, Form::Blocking, |parts| unsafe { execute(parts, comm) }) {
             return outcome;
         }
         // SAFETY: promised by the caller.
@@ -69,13 +69,13 @@ impl<'a> Among<'a> {
     }
 }
 
-/// Makes an exchange of the call, if it fits, and hands it over; `None` when nothing happened.
+/// Makes an exchange of the call, if it fits, and hands it over; `None` when nothing happened. Whoever runs it takes the
+/// sequence number, once nothing can be refused any more.
 fn with_parts<R>(comm: &Comm, call: &Neighborly, form: Form, then: impl FnOnce(Exchange) -> R) -> Option<R> {
     let mut sends = [const { MaybeUninit::<Part>::uninit() }; MOST];
     let mut receives = [const { MaybeUninit::<Part>::uninit() }; MOST];
     let sequence = comm.coming_sequence(form);
     let (sent, received) = call.parts(&comm.group.peers, sequence, &mut sends, &mut receives)?;
-    comm.next_sequence(form);
     // SAFETY: `parts` wrote so many.
     let (sends, receives) = unsafe { (sends[..sent].assume_init_mut(), receives[..received].assume_init_mut()) };
     let context = comm.context().on(Plane::Collective);
@@ -86,8 +86,9 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: Form, then: impl FnOnce(E
 ///
 /// # Safety
 /// The memory of its parts must live during the call.
-unsafe fn execute(mut exchange: Exchange) -> Result<()> {
+unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
     let lane = world::lane()?;
+    comm.next_sequence(Form::Blocking);
     let rounds = lane.patience();
     let mut state = lane.hold();
     // SAFETY: promised by the caller.
@@ -111,15 +112,20 @@ unsafe fn execute(mut exchange: Exchange) -> Result<()> {
 unsafe fn start(mut exchange: Exchange, comm: &Comm) -> Result<Handle> {
     let lane = world::lane()?;
     let mut state = lane.hold();
+    let place = state.requests.place()?;
+    comm.next_sequence(Form::Nonblocking);
     // SAFETY: promised by the caller. One look takes what is here already.
     let done = unsafe { exchange.begin(&mut state.engine, 1) };
     let request = match done && !exchange.truncated && !exchange.lost {
-        true => Ok(COMPLETE),
-        false => state.requests.add(Work::Exchange(exchange.rest()), comm.handle(), None),
+        true => {
+            state.requests.give_back(place);
+            COMPLETE
+        }
+        false => state.requests.fill(place, Work::Exchange(exchange.rest()), comm.handle(), None),
     };
     drop(state);
     lane.nudge();
-    request
+    Ok(request)
 }
 
 #[cold]

@@ -97,15 +97,18 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// The plan of messages for it, and its number.
+    /// The plan of messages for it, and its number in the order of the communicator's calls.
     fn plan(self, form: Form) -> Result<(Plan, u32)> {
-        let plan = match self.work {
-            Work::Operation(operation) => {
-                operation.plan(&self.ground.call(&self.ground.team())).map_err(plan_failed)?
-            }
-            Work::Plan(plan) => plan,
-        };
-        Ok((plan, self.ground.comm.next_sequence(form)))
+        let comm = self.ground.comm;
+        Ok((self.unnumbered()?, comm.next_sequence(form)))
+    }
+
+    /// The plan of messages for it.
+    fn unnumbered(self) -> Result<Plan> {
+        match self.work {
+            Work::Operation(operation) => operation.plan(&self.ground.call(&self.ground.team())).map_err(plan_failed),
+            Work::Plan(plan) => Ok(plan),
+        }
     }
 
     /// Runs it to its end: over the board of the communicator or by multicast where that is quicker, else by messages.
@@ -149,14 +152,15 @@ impl Prepared<'_> {
     /// # Safety
     /// The memory that the call names must live until the request is complete.
     pub(super) unsafe fn begin(self) -> Result<Handle> {
-        let comm = self.ground.comm.handle();
-        let (plan, sequence) = self.plan(Form::Nonblocking)?;
-        // SAFETY: promised by the caller.
-        let run = Box::new(unsafe { plan.start(sequence) });
+        let comm = self.ground.comm;
+        let plan = self.unnumbered()?;
         let lane = world::lane()?;
         let request = lane.with(|state| {
+            let place = state.requests.place()?;
+            // SAFETY: promised by the caller.
+            let run = Box::new(unsafe { plan.start(comm.next_sequence(Form::Nonblocking)) });
             let id = state.runs.add(run, &mut state.engine);
-            state.requests.add(request_table::Work::Run(id), comm, None)
+            Ok(state.requests.fill(place, request_table::Work::Run(id), comm.handle(), None))
         });
         lane.nudge();
         request

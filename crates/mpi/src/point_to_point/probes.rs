@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use towpath_base::ids::PeerIndex;
-use towpath_engine::{Envelope, MessageId};
+use towpath_engine::Envelope;
 
 use super::{check_buffer, completed, envelope};
 use crate::comm::Comm;
@@ -67,11 +67,31 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(status_of(&found?))
 }
 
-fn matched(comm: Arc<Comm>, message: MessageId) -> Result<Handle> {
-    match OBJECTS.messages.insert(Arc::new(Matched { message, comm })) {
-        Some(handle) => Ok(handle),
-        None => fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some"),
-    }
+/// What a matched probe has found by now, taken out and named.
+fn found_and_taken(
+    state: &mut State,
+    from: Option<PeerIndex>,
+    tag: Option<i32>,
+    comm: &Arc<Comm>,
+) -> Option<Result<(Handle, Status)>> {
+    let there = state.engine.iprobe(from, comm.context(), tag);
+    let there = found(state, from, there)?;
+    Some(there.and_then(|_| take_out(state, from, tag, comm)))
+}
+
+/// Takes a message out that is there. It stays where it is when there is no room for its name.
+fn take_out(
+    state: &mut State,
+    from: Option<PeerIndex>,
+    tag: Option<i32>,
+    comm: &Arc<Comm>,
+) -> Result<(Handle, Status)> {
+    let Some(place) = OBJECTS.messages.place() else {
+        fail!(ERR_NO_MEM, "too many matched messages wait to be received; receive some");
+    };
+    let taken = state.engine.improbe(from, comm.context(), tag);
+    let (message, envelope) = taken.expect("the probe has just found it");
+    Ok((OBJECTS.messages.fill(place, Arc::new(Matched { message, comm: comm.clone() })), status_of(&envelope)))
 }
 
 /// MPI_Improbe.
@@ -82,13 +102,9 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
     }
     let lane = world::lane()?;
     for attempt in 0..2 {
-        let found = lane.with(|state| {
-            let message = state.engine.improbe(peer, object.context(), tag);
-            found(state, peer, message)
-        });
-        if let Some(found) = found {
-            let (message, envelope) = found?;
-            return Ok((true, matched(object.clone(), message)?, status_of(&envelope)));
+        if let Some(found) = lane.with(|state| found_and_taken(state, peer, tag, object)) {
+            let (message, status) = found?;
+            return Ok((true, message, status));
         }
         if attempt == 0 {
             lane.poll_for_test();
@@ -103,12 +119,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
-    let found = world::lane()?.wait_for(|state| {
-        let message = state.engine.improbe(peer, object.context(), tag);
-        found(state, peer, message)
-    });
-    let (message, envelope) = found?;
-    Ok((matched(object.clone(), message)?, status_of(&envelope)))
+    world::lane()?.wait_for(|state| found_and_taken(state, peer, tag, object))
 }
 
 fn take(message: &mut Handle) -> Result<Arc<Matched>> {
@@ -157,13 +168,20 @@ pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &m
         *message = MESSAGE_NULL;
         return Ok(COMPLETE_RECEIVE);
     }
-    let found = take(message)?;
     let target = crate::datatypes::target(&kind.datatype, buf, count);
     let lane = world::lane()?;
     let request = lane.with(|state| {
+        let place = state.requests.place()?;
+        let found = match take(message) {
+            Ok(found) => found,
+            Err(error) => {
+                state.requests.give_back(place);
+                return Err(error);
+            }
+        };
         // SAFETY: the program lends `count` elements at `buf` until the request is complete.
         let id = unsafe { state.engine.imrecv(found.message, target) }.expect("a message is received once");
-        state.requests.add(Work::Receive(id), found.comm.handle(), None)
+        Ok(state.requests.fill(place, Work::Receive(id), found.comm.handle(), None))
     });
     lane.nudge();
     request

@@ -9,41 +9,54 @@ use super::{Incoming, Outgoing, completed, incoming, outgoing};
 use crate::datatypes::packed;
 use crate::error::{Completed, Failed, Result};
 use crate::face::{Handle, Status};
+use crate::lane::State;
 use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
 use crate::world;
 
 /// Starts both halves; the send takes its bytes from `source`.
+///
+/// # Safety
+/// Both buffers must hold their elements until the work is complete.
 unsafe fn begin(
+    state: &mut State,
     out: &Outgoing,
     source: Source,
     sendtag: i32,
     into: &Incoming,
     buffer: *mut c_void,
     count: i64,
-) -> Result<Work> {
+) -> Work {
     let target = crate::datatypes::target(&into.kind.datatype, buffer, count);
-    let lane = world::lane()?;
-    let work = lane.with(|state| {
-        // SAFETY: the program lends both buffers until the operation is complete.
-        let receive =
-            (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
-        // SAFETY: as above.
-        let send = out.peer.map(|peer| unsafe {
-            state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
-        });
-        match (send, receive) {
-            (Some(send), receive) => Work::Both(send, receive),
-            (None, Some(receive)) => Work::Receive(receive),
-            (None, None) => Work::Done(FROM_NOBODY),
-        }
+    // SAFETY: promised by the caller.
+    let receive =
+        (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
+    // SAFETY: as above.
+    let send = out.peer.map(|peer| unsafe {
+        state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
     });
-    lane.nudge();
-    Ok(work)
+    match (send, receive) {
+        (Some(send), receive) => Work::Both(send, receive),
+        (None, Some(receive)) => Work::Receive(receive),
+        (None, None) => Work::Done(FROM_NOBODY),
+    }
 }
 
-/// Waits for both halves.
-fn finish(work: Work, comm: &std::sync::Arc<crate::comm::Comm>) -> Completed<Status> {
-    let lane = world::lane()?;
+/// Starts both halves and waits for them.
+///
+/// # Safety
+/// Both buffers must hold their elements.
+unsafe fn both(
+    out: &Outgoing,
+    source: Source,
+    sendtag: i32,
+    into: &Incoming,
+    buffer: *mut c_void,
+    count: i64,
+) -> Completed<Status> {
+    let (lane, comm) = (world::lane()?, out.comm);
+    // SAFETY: promised by the caller, and waited for here.
+    let work = lane.with(|state| unsafe { begin(state, out, source, sendtag, into, buffer, count) });
+    lane.nudge();
     let (send, receive) = match work {
         Work::Both(send, receive) => (Some(send), receive),
         Work::Receive(receive) => (None, Some(receive)),
@@ -78,9 +91,8 @@ pub unsafe fn sendrecv(
     let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
     let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
     let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
-    // SAFETY: promised by the caller, and waited for here.
-    let work = unsafe { begin(&out, bytes, sendtag, &into, recvbuf, recvcount) }?;
-    finish(work, out.comm)
+    // SAFETY: promised by the caller.
+    unsafe { both(&out, bytes, sendtag, &into, recvbuf, recvcount) }
 }
 
 /// MPI_Sendrecv_replace.
@@ -103,18 +115,35 @@ pub unsafe fn sendrecv_replace(
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     // SAFETY: promised by the caller; the copy lives until both are complete.
-    let work = unsafe { begin(&out, bytes, sendtag, &into, buf, count) }?;
-    finish(work, out.comm)
+    unsafe { both(&out, bytes, sendtag, &into, buf, count) }
 }
 
-fn request_for(work: Work, comm: Handle, keep: Option<Vec<u8>>) -> Result<Handle> {
-    match work {
-        Work::Done(_) => Ok(COMPLETE_RECEIVE),
-        work => {
-            let extra = keep.map(|copy| Box::new(Extra { start: None, finish: None, keep: Some(Box::new(copy)) }));
-            world::lane()?.with(|state| state.requests.add(work, comm, extra))
-        }
+/// Starts both halves and names them by a request, which keeps `copy`.
+///
+/// # Safety
+/// Both buffers must hold their elements until the request is complete.
+unsafe fn request_of_both(
+    out: &Outgoing,
+    source: Source,
+    sendtag: i32,
+    into: &Incoming,
+    buffer: *mut c_void,
+    count: i64,
+    copy: Option<Vec<u8>>,
+) -> Result<Handle> {
+    if into.nobody && out.peer.is_none() {
+        return Ok(COMPLETE_RECEIVE);
     }
+    let extra = copy.map(|copy| Box::new(Extra { start: None, finish: None, keep: Some(Box::new(copy)) }));
+    let lane = world::lane()?;
+    let request = lane.with(|state| {
+        let place = state.requests.place()?;
+        // SAFETY: promised by the caller; the copy is kept with the request.
+        let work = unsafe { begin(state, out, source, sendtag, into, buffer, count) };
+        Ok(state.requests.fill(place, work, out.comm.handle(), extra))
+    });
+    lane.nudge();
+    request
 }
 
 /// MPI_Isendrecv.
@@ -138,8 +167,7 @@ pub unsafe fn isendrecv(
     let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
     let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     // SAFETY: promised by the caller.
-    let work = unsafe { begin(&out, bytes, sendtag, &into, recvbuf, recvcount) }?;
-    request_for(work, comm, None)
+    unsafe { request_of_both(&out, bytes, sendtag, &into, recvbuf, recvcount, None) }
 }
 
 /// MPI_Isendrecv_replace.
@@ -162,6 +190,5 @@ pub unsafe fn isendrecv_replace(
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
     // SAFETY: promised by the caller; the copy is kept with the request.
-    let work = unsafe { begin(&out, bytes, sendtag, &into, buf, count) }?;
-    request_for(work, comm, Some(copy))
+    unsafe { request_of_both(&out, bytes, sendtag, &into, buf, count, Some(copy)) }
 }
