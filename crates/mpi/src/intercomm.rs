@@ -7,7 +7,7 @@ use towpath_base::ids::Plane;
 use crate::comm::{Comm, Remote};
 use crate::communicators::{Choice, insert, of_color};
 use crate::constants::*;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::face::Handle;
 use crate::group::Group;
 use crate::internal;
@@ -26,26 +26,40 @@ pub(crate) fn is_low(comm: &Comm) -> bool {
 pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     let (team, sequence) = internal::team_of(comm);
-    let mut theirs = Vec::new();
-    if comm.rank == 0 {
-        theirs = internal::exchange(remote.group.peers[0], comm.context().on(Plane::Internal), LEADERS, mine)?;
-    }
-    spread(&team, sequence, &mut theirs, 0)?;
-    Ok(theirs)
+    let context = comm.context().on(Plane::Internal);
+    let theirs = (comm.rank == 0).then(|| internal::exchange(remote.group.peers[0], context, LEADERS, mine));
+    spread(&team, sequence, 0, theirs)
 }
 
-/// Broadcasts words whose number only the root knows.
+/// Every process gets the words of the leader, whose number only it knows, or fails as the leader has failed: a group must not
+/// wait for a leader that has given up. `mine` is what the leader has, `None` everywhere else.
 pub(crate) fn spread(
     team: &towpath_engine::messages::Team,
     sequence: u32,
-    words: &mut Vec<u64>,
-    root: usize,
-) -> Result<()> {
+    leader: usize,
+    mine: Option<Result<Vec<u64>>>,
+) -> Result<Vec<u64>> {
+    let (mut words, failure) = match mine {
+        None => (Vec::new(), None),
+        Some(Ok(words)) => (words, None),
+        Some(Err(error)) => (vec![error.class() as u64], Some(error)),
+    };
     let mut length = [words.len() as u64];
-    internal::broadcast(team, sequence, root, &mut length)?;
+    internal::broadcast(team, sequence, leader, &mut length)?;
     words.resize(length[0] as usize, 0);
     // The second message of the same call has its own turn in the order of messages, so the tag may be the same.
-    internal::broadcast(team, sequence, root, words)
+    internal::broadcast(team, sequence, leader, &mut words)?;
+    failure.map_or_else(|| heard(words), Err)
+}
+
+/// What a leader told: one word is the class of its error, for a context and whatever follows it are more.
+fn heard(words: Vec<u64>) -> Result<Vec<u64>> {
+    match words[..] {
+        [class] => {
+            Err(Error::new(class as i32, "the leader of this group could not agree with that of the other group"))
+        }
+        _ => Ok(words),
+    }
 }
 
 /// MPI_Comm_split of an intercommunicator: a color that only one side has gives MPI_COMM_NULL.
@@ -67,4 +81,15 @@ pub(crate) fn split(comm: &Arc<Comm>, color: i32, key: i32) -> Result<Handle> {
         |members: &[&Choice]| Arc::new(Group::new(members.iter().map(|member| member.peer).collect(), world::me()));
     let remote = Remote::new(group(&others), ours[0].local_context);
     insert(Comm::new(context, group(&ours), Some(remote), comm.errhandler()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_is_the_leaders_error() {
+        assert_eq!(heard(vec![ERR_PROC_ABORTED as u64]).unwrap_err().class(), ERR_PROC_ABORTED);
+        assert_eq!(heard(vec![7, 0]).unwrap(), [7, 0]);
+    }
 }

@@ -36,6 +36,26 @@ pub fn comm_remote_group(comm: Handle) -> Result<Handle> {
     groups::insert(remote_group(comm)?)
 }
 
+/// What the leader learns for its group: the context of both groups, the members of the other, and the context of its own.
+fn agree(local: &Comm, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Vec<u64>> {
+    let peers = world::comm(peer_comm)?;
+    crate::point_to_point::check_tag(tag)?;
+    let Some(remote) = peers.target(remote_leader, "remote_leader")? else {
+        fail!(ERR_RANK, "argument remote_leader is MPI_PROC_NULL; pass a rank of peer_comm");
+    };
+    let common = world::new_context();
+    let mut mine = vec![common.0];
+    mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
+    let mut words = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
+    let &[theirs, first, ..] = &words[..] else {
+        fail!(ERR_OTHER, "the process at the other end gave no group; does it call MPI_Intercomm_create too?");
+    };
+    let low = local.group.peers[0] < PeerIndex(first as u32);
+    words[0] = if low { common.0 } else { theirs };
+    words.push(world::new_context().0);
+    Ok(words)
+}
+
 /// MPI_Intercomm_create: the leaders exchange groups and contexts over `peer_comm`, then tell their groups.
 pub fn intercomm_create(
     local_comm: Handle,
@@ -53,25 +73,9 @@ pub fn intercomm_create(
             local.group.size() - 1
         );
     };
-    let mut words = Vec::new();
     let (team, sequence) = internal::team_of(&local);
-    let own = world::new_context();
-    if local.rank == leader {
-        let peers = world::comm(peer_comm)?;
-        crate::point_to_point::check_tag(tag)?;
-        let Some(remote) = peers.target(remote_leader, "remote_leader")? else {
-            fail!(ERR_RANK, "argument remote_leader is MPI_PROC_NULL; pass a rank of peer_comm");
-        };
-        let common = world::new_context();
-        let mut mine = vec![common.0];
-        mine.extend(local.group.peers.iter().map(|peer| u64::from(peer.0)));
-        let mut theirs = internal::exchange(remote, peers.context().on(Plane::Internal), tag, &mine)?;
-        let low = local.group.peers[0] < PeerIndex(theirs[1] as u32);
-        theirs[0] = if low { common.0 } else { theirs[0] };
-        words = theirs;
-        words.push(own.0);
-    }
-    intercomm::spread(&team, sequence, &mut words, leader)?;
+    let mine = (local.rank == leader).then(|| agree(&local, peer_comm, remote_leader, tag));
+    let mut words = intercomm::spread(&team, sequence, leader, mine)?;
     let local_context = ContextId(words.pop().expect("the leader sent it"));
     let members: Vec<PeerIndex> = words[1..].iter().map(|&peer| PeerIndex(peer as u32)).collect();
     if let Some(both) = members.iter().find(|&&peer| local.group.rank_of(peer).is_some()) {
@@ -91,9 +95,16 @@ pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
     let mut mine = [world::new_context().0, u64::from(high)];
     internal::broadcast(&team, sequence, 0, &mut mine)?;
     let theirs = intercomm::trade(&comm, &mine)?;
-    let first = if mine[1] == theirs[1] { is_low(&comm) } else { mine[1] == 0 };
+    let &[theirs_proposed, theirs_high] = &theirs[..] else {
+        fail!(
+            ERR_OTHER,
+            "the other group gave {} words instead of 2; does it call MPI_Intercomm_merge too?",
+            theirs.len()
+        );
+    };
+    let first = if mine[1] == theirs_high { is_low(&comm) } else { mine[1] == 0 };
     let (context, low, high) =
-        if first { (mine[0], &comm.group, &remote.group) } else { (theirs[0], &remote.group, &comm.group) };
+        if first { (mine[0], &comm.group, &remote.group) } else { (theirs_proposed, &remote.group, &comm.group) };
     let members = low.peers.iter().chain(high.peers.iter()).copied().collect();
     insert(Comm::new(ContextId(context), Arc::new(Group::new(members, world::me())), None, comm.errhandler()))
 }

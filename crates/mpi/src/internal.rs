@@ -12,6 +12,7 @@ use towpath_engine::messages::Team;
 use crate::comm::{Comm, Form};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::request_table::failure_of;
 use crate::runs::RunId;
 use crate::world;
 
@@ -110,6 +111,9 @@ pub(crate) fn gather_lists(comm: &Comm, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
 }
 
 /// Sends words to one process and receives as many as it sends, under the same context and tag.
+///
+/// # Errors
+/// MPI_ERR_PROC_ABORTED where the process is lost.
 pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u64]) -> Result<Vec<u64>> {
     let lane = world::lane()?;
     let mut theirs = 0u64;
@@ -123,12 +127,14 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
             (state.engine.isend(peer, context, tag, 0, source, Mode::Standard), receive)
         });
         lane.nudge();
-        lane.wait_for(|state| state.engine.take(receive));
-        lane.wait_for(|state| state.engine.take(send));
+        // Both end before either is looked at: they use the slices.
+        let received = lane.wait_for(|state| state.engine.take(receive));
+        let sent = lane.wait_for(|state| state.engine.take(send));
+        failure_of(&received).or_else(|| failure_of(&sent)).map_or(Ok(()), Err)
     };
-    round(&[count], std::slice::from_mut(&mut theirs));
+    round(&[count], std::slice::from_mut(&mut theirs))?;
     let mut received = vec![0u64; theirs as usize];
-    round(words, &mut received);
+    round(words, &mut received)?;
     Ok(received)
 }
 
