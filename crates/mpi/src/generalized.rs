@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::sync::{AtomicU32, Ordering};
 
 use crate::constants::SUCCESS;
 use crate::error::{Error, Result};
@@ -12,11 +12,34 @@ use crate::world;
 /// The program's functions and whether it said that the operation is complete.
 pub struct Generalized {
     query: Callback,
-    free: Callback,
+    free_state: Callback,
     cancel: Callback,
     extra: *mut c_void,
-    complete: AtomicBool,
-    freed: AtomicBool,
+    ends: Ends,
+}
+
+/// Which of MPI_Grequest_complete and MPI_Request_free have been called. One word, so that of two threads that call them at
+/// the same time exactly one sees that the other was there before.
+#[derive(Default)]
+struct Ends(AtomicU32);
+
+const COMPLETE: u32 = 1;
+const FREED: u32 = 2;
+
+impl Ends {
+    /// MPI_Grequest_complete; true when the request was freed before.
+    fn complete(&self) -> bool {
+        self.0.fetch_or(COMPLETE, Ordering::AcqRel) == FREED
+    }
+
+    /// MPI_Request_free; true when the operation was complete before.
+    fn free(&self) -> bool {
+        self.0.fetch_or(FREED, Ordering::AcqRel) == COMPLETE
+    }
+
+    fn is_complete(&self) -> bool {
+        self.0.load(Ordering::Acquire) & COMPLETE != 0
+    }
 }
 
 // SAFETY: the pointers are the program's and are only handed back to it.
@@ -34,13 +57,12 @@ fn checked(code: i32, which: &str) -> Result<()> {
 impl Generalized {
     /// An operation that has not completed.
     pub fn new(query: Callback, free: Callback, cancel: Callback, extra: *mut c_void) -> Generalized {
-        Generalized { query, free, cancel, extra, complete: AtomicBool::new(false), freed: AtomicBool::new(false) }
+        Generalized { query, free_state: free, cancel, extra, ends: Ends::default() }
     }
 
     /// MPI_Grequest_complete.
     pub fn complete(&self) {
-        self.complete.store(true, Ordering::Release);
-        if self.freed.load(Ordering::Acquire) {
+        if self.ends.complete() {
             // Freed by MPI_Request_free before it completed: the free function runs now (13.2).
             let _ = self.call_free();
         }
@@ -48,12 +70,13 @@ impl Generalized {
 
     /// Has the program said that the operation is complete?
     pub fn is_complete(&self) -> bool {
-        self.complete.load(Ordering::Acquire)
+        self.ends.is_complete()
     }
 
-    /// The request was freed while the operation was active.
-    pub fn mark_freed(&self) {
-        self.freed.store(true, Ordering::Release);
+    /// MPI_Request_free. True when the operation was complete before: the free function is to be called, which
+    /// [`Generalized::complete`] does otherwise.
+    pub fn free(&self) -> bool {
+        self.ends.free()
     }
 
     /// Asks the program for the status. No lock is held.
@@ -68,7 +91,7 @@ impl Generalized {
     pub fn call_free(&self) -> Result<()> {
         let face = world::face().expect("a face made the request");
         // SAFETY: as above.
-        checked(unsafe { (face.call_grequest_free)(self.free, self.extra) }, "free")
+        checked(unsafe { (face.call_grequest_free)(self.free_state, self.extra) }, "free")
     }
 
     /// Tells the program that its operation should be cancelled. No lock is held.
@@ -76,5 +99,24 @@ impl Generalized {
         let face = world::face().expect("a face made the request");
         // SAFETY: as above.
         checked(unsafe { (face.call_grequest_cancel)(self.cancel, self.extra, self.is_complete()) }, "cancel")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_comes_second_frees() {
+        for _ in 0..10_000 {
+            let ends = Ends::default();
+            let (completer, freer) = std::thread::scope(|scope| {
+                let completer = scope.spawn(|| ends.complete());
+                (ends.free(), completer.join().unwrap())
+            });
+            assert!(completer != freer, "one of the two calls the free function");
+        }
+        let ends = Ends::default();
+        assert!(!ends.complete() && !ends.complete(), "a request that nobody frees is not freed");
     }
 }

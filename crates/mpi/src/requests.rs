@@ -351,13 +351,12 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
             && let Work::Generalized(operation) = state.requests.work(*request)?
         {
             let operation = operation.clone();
-            if operation.is_complete() {
+            if operation.free() {
                 state.requests.set_work(*request, Work::Inactive)?;
                 state.abandon(*request)?;
                 return Ok(Some(operation));
             }
             // The program still names the request in MPI_Grequest_complete, which runs the free function.
-            operation.mark_freed();
         }
         state.abandon(*request)?;
         state.sweep_abandoned();
