@@ -450,13 +450,9 @@ pub(crate) fn finish() -> Result<()> {
     world.myself.attributes.delete_all(COMM_SELF)?;
     crate::topologies::declaration::show("at the end");
     crate::collectives::closing_barrier()?;
-    while world.lane.with(|state| state.sweep_abandoned() | state.engine.busy()) {
-        world.lane.poll_for_test();
-    }
+    world.lane.wait_for(|state| (!(state.sweep_abandoned() | state.engine.busy())).then_some(()));
     world.lane.with(|state| state.engine.wire_mut().leave());
-    while world.lane.with(|state| state.engine.busy()) {
-        world.lane.poll_for_test();
-    }
+    world.lane.wait_for(|state| (!state.engine.busy()).then_some(()));
     world.lane.with(|state| state.engine.wire_mut().close());
     set_phase(Phase::After);
     world.segment.own_control().set_state(RankState::Finalized);
