@@ -171,8 +171,9 @@ impl Lane {
         }
     }
 
-    /// One round of progress, including the local work of collectives; true when anything happened.
-    pub fn poll(&self) -> bool {
+    /// One round of progress, including the local work of collectives; true when anything happened. For the thread that waits:
+    /// nothing tells a thread that sleeps in the kernel, as [`Lane::poll_in_passing`] does.
+    fn poll(&self) -> bool {
         let moved = self.with(State::progress);
         let worked = self.compute();
         if moved || worked {

@@ -64,7 +64,7 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
     // Whoever waits here is served by members that are in this call too, so nobody waits for a process that computes.
     lane.wait_for(|state| state.engine.wire().has_granted(key).then_some(()));
     collectives::barrier(parent.handle())?;
-    lane.poll();
+    lane.poll_in_passing();
     show("a topology was declared");
     Ok(made)
 }
