@@ -37,7 +37,8 @@ class Group:
     program: str
     arguments: list
     ranks: int
-    limit: float = 60
+    limit: float = 25
+    of_peers: list = None  # arguments of the peers, where only their part of the figures is needed
     settings: dict = field(default_factory=dict)
     own: bool = False  # compares ways of Towpath with each other
     bare: bool = False  # two copies without a library take part
@@ -87,29 +88,33 @@ def collectives(ranks):
 
 
 def typed():
-    """Messages with gaps, a few layouts in each run."""
-    return [Group(f"typed-{part}", "pack", ["messages", "", f"{part}/{TYPED_PARTS}", PINNED], 2, seconds=1.5) for part in range(TYPED_PARTS)]
+    """Messages with gaps, a few layouts in each run. Ways to pack are compared with each other for Towpath only."""
+    found = []
+    for part in range(TYPED_PARTS):
+        which = ["", f"{part}/{TYPED_PARTS}", PINNED]
+        found.append(Group(f"typed-{part}", "pack", ["messages", *which], 2, of_peers=["typed", *which]))
+    return found
 
 
 def crowded(ranks):
     """More ranks than cores, unpinned; runs are too long for one speed of the machine."""
-    found = [Group(f"collectives-{ranks}", "collective", ["back", 0.05, ",".join(COLLECTIVES), 8, 4096, 65536], ranks, 200, seconds=5),
-             Group(f"neighbors-{ranks}", "collective", ["back", 0.05, ",".join(NEIGHBORS), 8, 1024, 16384], ranks, 200, seconds=3)]
-    found.append(Group(f"communicators-{ranks}", "communicators", [0.05], ranks, 200, seconds=5))
-    found += [Group(f"crowd-{kind}", "crowd", [kind, size, "0.3"], ranks) for kind, size in (("ring", 1024), ("halo", 1024), ("pair", 8))]
+    found = [Group(f"collectives-{ranks}", "collective", ["back", 0.05, ",".join(COLLECTIVES), 8, 4096, 65536], ranks, limit=200, seconds=5),
+             Group(f"neighbors-{ranks}", "collective", ["back", 0.05, ",".join(NEIGHBORS), 8, 1024, 16384], ranks, limit=200, seconds=3)]
+    found.append(Group(f"communicators-{ranks}", "communicators", [0.05], ranks, limit=200, seconds=5))
+    found += [Group(f"crowd-{kind}", "crowd", [kind, size, "0.3"], ranks, limit=120) for kind, size in (("ring", 1024), ("halo", 1024), ("pair", 8))]
     fixed = {"TOWPATH_ARENA_BYTES": "131072", "TOWPATH_HOT_SENDS": "0"}
-    found += [Group(f"topology-{kind}", "topology", [kind, 16384, 8, 2000], ranks, 300, fixed, own=True, seconds=5)
+    found += [Group(f"topology-{kind}", "topology", [kind, 16384, 8, 2000], ranks, limit=300, settings=fixed, own=True, seconds=5)
               for kind in ("declared", "undeclared", "changing")]
-    found += [Group(f"halo-memory-{many}", "memory", ["halo"], many, 120) for many in (ranks, 256)]
-    found.append(Group("busy-8", "busy", ["0.5"], 8, seconds=3))
+    found += [Group(f"halo-memory-{many}", "memory", ["halo"], many, limit=120) for many in (ranks, 256)]
+    found.append(Group("busy-8", "busy", ["0.5"], 8, limit=120, seconds=3))
     return found
 
 
 def whole_jobs(crowd):
     """What a job costs that does nothing, what it costs while it waits, and packing in one process."""
-    found = [Group(f"start-{ranks}", "start", [], ranks, 120, rounds=3 if ranks > crowd else 99, seconds=0) for ranks in (2, 8, crowd, 256)]
-    found += [Group(f"memory-{ranks}", "memory", [], ranks, 120) for ranks in (2, 8, crowd)]
-    found += [Group("idle", "idle", ["5"], 2, seconds=3), Group("pack", "pack", ["memory", "", "0/1", PINNED], 1, 300, seconds=8)]
+    found = [Group(f"start-{ranks}", "start", [], ranks, limit=120, rounds=3 if ranks > crowd else 99, seconds=0) for ranks in (2, 8, crowd, 256)]
+    found += [Group(f"memory-{ranks}", "memory", [], ranks, limit=120) for ranks in (2, 8, crowd)]
+    found += [Group("idle", "idle", ["5"], 2, seconds=3), Group("pack", "pack", ["memory", "", "0/1", PINNED], 1, limit=300, seconds=8)]
     return found
 
 

@@ -14,7 +14,7 @@
 
 #include "measure.h"
 
-enum { BATCHES = 3, AXES = 3, NEIGHBOURS = 2 * AXES, LARGEST_COUNT = 4000 };
+enum { BATCHES = 3, AXES = 3, NEIGHBOURS = 2 * AXES, LEAST_COUNT = 10, LARGEST_COUNT = 4000 };
 
 static int neighbours[NEIGHBOURS];
 static char *out[NEIGHBOURS], *in[NEIGHBOURS];
@@ -61,9 +61,9 @@ static double batch(void (*exchange)(int), int bytes, int count)
 static double measure(void (*exchange)(int), int bytes, double budget)
 {
     batch(exchange, bytes, 2);
-    double best = batch(exchange, bytes, 2);
+    double best = batch(exchange, bytes, LEAST_COUNT);
     int count = (int)(budget / BATCHES / best);
-    count = count < 2 ? 2 : count > LARGEST_COUNT ? LARGEST_COUNT : count;
+    count = count < LEAST_COUNT ? LEAST_COUNT : count > LARGEST_COUNT ? LARGEST_COUNT : count;
     for (int i = 0; i < BATCHES; i++) {
         double seconds = batch(exchange, bytes, count);
         best = i == 0 || seconds < best ? seconds : best;

@@ -40,10 +40,11 @@ class Library:
 
     def command(self, group):
         """What starts a group's program."""
+        arguments = group.of_peers if group.of_peers and self.name != OWN else group.arguments
         if self.name == BARE:
-            return [program(self, "bare_copies"), *group.arguments]
+            return [program(self, "bare_copies"), *arguments]
         binary = program(self, group.program)
-        return [self.prefix / "bin" / "mpiexec", *self.options, "-n", group.ranks, binary, *group.arguments]
+        return [self.prefix / "bin" / "mpiexec", *self.options, "-n", group.ranks, binary, *arguments]
 
 
 def libraries(names, prefix=None):

@@ -1,22 +1,28 @@
 """Rounds of all libraries, each labelled with the speed that the machine had meanwhile.
 
-The line ping-pong is measured before and after each run. A run counts for a phase when both agree, a round when all of its runs do.
-Otherwise the round is given up, recorded as mixed, and repeated. Which group comes next depends on the phase of the moment: the one
-that has the fewest rounds in it. So the rounds of a row are spread over the whole time, and rare phases are used while they last.
+The line ping-pong is measured before and after each run. A run counts for a phase when both agree, a round when each library has a
+run of that phase. The speed may change within a second, so each next run is one that is missing in the phase of the moment; a round
+that is not complete after some runs is recorded as mixed and repeated later. Which group comes next depends on the phase too: the
+one that has the fewest rounds in it. So the rounds of a row are spread over the whole time, and rare phases are used while they last.
 """
 
 import csv
+import statistics
 import subprocess
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from figures import CHANGING, COLUMNS, ENOUGH, FAR, MIXED, phase_of, unit_of
+from figures import CHANGING, COLUMNS, ENOUGH, FAR, MIXED, phase_of
 from libraries import OUT, environments
 
-# A library that needs more than this for a call beside others that do not is left out of a group's later rounds.
+# Who needs more microseconds than this for the median of its calls is left out of a group's later rounds; programs whose calls
+# take that long by their nature do not count.
 SLOW_CALL = 5000
 LEFT_OUT_WHERE_SLOW = ("mpich", "mpich-throttled")
+SHORT_CALLS = ("collective", "halo")
+# Runs for each library in one attempt at a round.
+TRIES = 3
 # Seconds between two looks at a machine that is not in the phase that is waited for.
 PAUSE = 5
 
@@ -62,34 +68,52 @@ class Progress:
         return sum(number for phase, number in self.phases.items() if phase != MIXED)
 
     def leave_out(self, library, rows):
-        """Takes a library out that is much too slow here."""
-        slow = any(value > SLOW_CALL and unit_of(name) == "us" for name, _, value in rows)
-        if slow and library.name in LEFT_OUT_WHERE_SLOW and self.group.ranks > 1:
+        """Takes a library out that is much too slow here, or did not end."""
+        if library.name not in LEFT_OUT_WHERE_SLOW or self.group.program not in SHORT_CALLS:
+            return
+        if not rows or statistics.median(value for _, _, value in rows) > SLOW_CALL:
             self.taking_part = [other for other in self.taking_part if other is not library]
 
     def lacks(self, options, phase):
         """Whether a round in this phase would bring the group further."""
         rounds = min(options.rounds, self.group.rounds)
-        if self.attempts >= rounds + rounds // 2:
+        if self.attempts >= 2 * rounds:
             return False
         short = options.append and self.group.phased and phase == FAR and self.phases[FAR] < ENOUGH
         return self.counted() < rounds or short
 
 
+def run_of(progress, library, before):
+    """One run between two line ping-pongs: (library, line before, line after, rows)."""
+    rows = measure(library, progress.group)
+    progress.leave_out(library, rows)
+    return library, before, line_nanoseconds(), rows
+
+
 def measure_round(progress):
-    """One round of all who take part: (library, line before, line after, rows) for each, and the phase of the round."""
-    group, runs, phases = progress.group, [], set()
-    before = line_nanoseconds()
+    """One round of all who take part: a run of each, and their phase."""
+    if not progress.group.phased:
+        return measure_long(progress)
+    found, runs, before = defaultdict(dict), [], line_nanoseconds()
+    for _ in range(TRIES * len(progress.taking_part)):
+        phase = phase_of(before)
+        library = next(library for library in progress.taking_part if library.name not in found[phase])
+        runs.append(run_of(progress, library, before))
+        before = runs[-1][2]
+        if phase_of(before) == phase:
+            found[phase][library.name] = runs[-1]
+            if all(other.name in found[phase] for other in progress.taking_part):
+                return list(found[phase].values()), phase
+    return runs, MIXED
+
+
+def measure_long(progress):
+    """A round of a group whose runs are too long for one phase: each library once."""
+    runs, before = [], line_nanoseconds()
     for library in list(progress.taking_part):
-        rows = measure(library, group)
-        after = line_nanoseconds()
-        runs.append((library, before, after, rows))
-        phases |= {phase_of(before), phase_of(after)}
-        before = after
-        if group.phased and len(phases) > 1:
-            return runs, MIXED
-    for library, _, _, rows in runs:
-        progress.leave_out(library, rows)
+        runs.append(run_of(progress, library, before))
+        before = runs[-1][2]
+    phases = {phase_of(line) for _, before, after, _ in runs for line in (before, after)}
     return runs, phases.pop() if len(phases) == 1 else CHANGING
 
 

@@ -6,6 +6,7 @@
  *     pack messages [NAME_PART [INDEX/PARTS]] [pin=CORE,CORE]    two ranks: half of a round trip in microseconds: "typed/NAME"
  *                                  (datatype on both sides), "packed/NAME" (MPI_Pack, contiguous message, MPI_Unpack),
  *                                  "by-hand/NAME" (the same with hand loops), "row/NAME" (the message alone)
+ *     pack typed ...               of these, "typed/NAME" alone
  *
  * INDEX/PARTS: only every PARTS-th layout, from INDEX on, so that a run is short.
  *
@@ -25,6 +26,8 @@
 enum { BATCHES = 7, LENGTH_OF_NAME = 32 };
 
 static const double BATCH_SECONDS = 3e-4;
+/* No further batches of a layout after so long. */
+static const double ENOUGH_SECONDS = 0.1;
 
 typedef struct layout layout;
 typedef void mover(const layout *l, double *restrict user, char *restrict packed);
@@ -315,11 +318,16 @@ static void measure(const layout *l, enum kind first, enum kind end)
         best[kind] = 1e9;
         rounds[kind] = rounds_of(l, kind);
     }
-    for (int i = 0; i < BATCHES; i++)
+    double total = 0;
+    for (int i = 0; i < BATCHES && total < ENOUGH_SECONDS; i++) {
         for (int kind = first; kind < (int)end; kind++) {
             double seconds = batch(l, kind, rounds[kind]);
             best[kind] = seconds < best[kind] ? seconds : best[kind];
+            total += seconds * rounds[kind];
         }
+        if (first >= TYPED)
+            MPI_Bcast(&total, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
     for (int kind = first; kind < (int)end && rank == 0; kind++)
         printf("%s/%s %zu %.6g\n", kind_names[kind], l->name, l->bytes, kind < TYPED ? l->bytes / best[kind] / 1e9 : best[kind] / 2 * 1e6);
     fflush(stdout);
@@ -381,8 +389,9 @@ static void check_message(const layout *l)
 }
 
 /* Checks and measures the layouts whose names contain a part, in their turn. */
-static void measure_all(layout *all, int layouts, int messages, const char *part, int index, int parts)
+static void measure_all(layout *all, int layouts, const char *what, const char *part, int index, int parts)
 {
+    int messages = strcmp(what, "memory") != 0, typed = !strcmp(what, "typed");
     for (int i = 0; i < layouts; i++) {
         layout *l = &all[i];
         if (strstr(l->name, part) && i % parts == index) {
@@ -390,7 +399,7 @@ static void measure_all(layout *all, int layouts, int messages, const char *part
                 check_message(l);
             else
                 check_memory(l);
-            measure(l, messages ? TYPED : PACK, messages ? KINDS : TYPED);
+            measure(l, messages ? TYPED : PACK, typed ? TYPED + 1 : messages ? KINDS : TYPED);
         }
         MPI_Type_free(&l->type);
     }
@@ -400,8 +409,8 @@ int main(int argc, char **argv)
 {
     static layout all[128];
     const char *cores = placement(&argc, argv);
-    int messages = argc > 1 && !strcmp(argv[1], "messages"), index = 0, parts = 1;
-    const char *part = argc > 2 ? argv[2] : "";
+    int index = 0, parts = 1;
+    const char *what = argc > 1 ? argv[1] : "memory", *part = argc > 2 ? argv[2] : "";
     if (argc > 3 && (sscanf(argv[3], "%d/%d", &index, &parts) != 2 || parts < 1)) {
         fprintf(stderr, "pack: INDEX/PARTS, not %s\n", argv[3]);
         return 2;
@@ -421,7 +430,7 @@ int main(int argc, char **argv)
     user = (double *)block(span * sizeof *user);
     packed = block(bytes);
     scratch = block(bytes);
-    measure_all(all, layouts, messages, part, index, parts);
+    measure_all(all, layouts, what, part, index, parts);
     MPI_Finalize();
     return 0;
 }

@@ -140,9 +140,10 @@ static double best_of(double (*batch)(int, int), int bytes, int messages)
 {
     /* The first rounds make what a library makes when it is needed, the next say how many fill a
      * batch, the same on all ranks. */
-    batch(bytes, 2);
-    double best = batch(bytes, 4);
-    int rounds = (int)(BATCH_SECONDS / best / messages) + 2;
+    int first = bytes > MAPPED ? 1 : 4;
+    batch(bytes, first);
+    double best = batch(bytes, first);
+    int rounds = (int)(BATCH_SECONDS / best / messages) + 1;
     MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < BATCHES; i++) {
         double seconds = batch(bytes, rounds);

@@ -13,7 +13,7 @@ LEVEL = 1.0
 OFFSETS_APART = 1.1
 NEXT_SIZE = 1.03
 AGAINST_PACKING = 1.03
-MODES = ["", "-mean", "-fixed", "-fixed-mean", "-sync", "-sync-mean", "-unequal"]
+MODES = ["", "-fixed", "-fixed-mean", "-sync", "-sync-mean", "-unequal"]
 ALL_COLLECTIVES = {name + mode for name in COLLECTIVES for mode in MODES} | set(NEIGHBORS)
 OTHERS = {"halo", "halo-staged", "transpose-typed", "transpose-contiguous"} | {name + used for name in CONSTRUCTORS for used in ("", "-used")}
 
@@ -56,7 +56,8 @@ def bar_of(key):
         return "half round trip up to 64 KiB", LEVEL
     if name == "latency":
         return "half round trip above 64 KiB", 1.05 if size <= MIB else LEVEL
-    if name in ("bandwidth", "rate"):
+    if name == "bandwidth":
+        # The rate is the same measurement in another unit.
         return "bandwidth and rate", LEVEL
     if name.startswith("typed/"):
         return "messages with gaps", LEVEL
