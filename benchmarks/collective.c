@@ -16,12 +16,13 @@
  * it: the best of three batches. In the modes fixed and sync, where ranks differ, "NAME-MODE-mean" is
  * the mean over the ranks too, and in the mode unequal "NAME-unequal" is. Where a call takes more
  * than 5 ms, two calls are all that is measured, and larger sizes are left out. Buffers begin 16 bytes
- * behind a page.
+ * behind a page. Then the line ping-pong before and after (0 but for two pinned ranks).
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <time.h>
 
+#include "line.h"
 #include "measure.h"
 
 enum { BATCHES = 3, TRIES = 2, LEAST_COUNT = 10, LARGEST_COUNT = 4000, MOST_NANOSECONDS = 2000, NAME_LENGTH = 32 };
@@ -165,15 +166,16 @@ static struct figures measure(const char *name, int bytes, double budget)
     return best;
 }
 
-static void print(const char *name, int bytes, const struct figures *found)
+static void print(const char *name, int bytes, const struct figures *found, double before, double after)
 {
     double slowest = found->slowest * 1e6, mean = found->mean * 1e6;
     if (!strcmp(mode, "back"))
-        printf("%s %d %.6g\n", name, bytes, slowest);
+        printf("%s %d %.6g %.1f %.1f\n", name, bytes, slowest, before, after);
     else if (!strcmp(mode, "unequal"))
-        printf("%s-unequal %d %.6g\n", name, bytes, mean);
+        printf("%s-unequal %d %.6g %.1f %.1f\n", name, bytes, mean, before, after);
     else
-        printf("%s-%s %d %.6g\n%s-%s-mean %d %.6g\n", name, mode, bytes, slowest, name, mode, bytes, mean);
+        printf("%s-%s %d %.6g %.1f %.1f\n%s-%s-mean %d %.6g %.1f %.1f\n", name, mode, bytes, slowest, before, after,
+               name, mode, bytes, mean, before, after);
     fflush(stdout);
 }
 
@@ -188,9 +190,11 @@ static void measure_sizes(const char *name, double budget, char **sizes, int num
         in = block(room);
         if (persistent)
             MPI_Neighbor_alltoall_init(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, ring, MPI_INFO_NULL, &again);
+        double before = line_now(rank);
         struct figures found = measure(name, bytes, budget);
+        double after = line_now(rank);
         if (rank == 0)
-            print(name, barrier ? 0 : bytes, &found);
+            print(name, barrier ? 0 : bytes, &found, before, after);
         if (persistent)
             MPI_Request_free(&again);
         release(out);
@@ -214,6 +218,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     pin(cores, rank);
+    open_line(cores, rank, size);
     if (strstr(argv[3], "neighbor")) {
         MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
         MPI_Cart_shift(ring, 0, 1, &left, &right);

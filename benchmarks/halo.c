@@ -7,11 +7,13 @@
  * Prints "name bytes microseconds" for every power of two from FIRST to LAST bytes per neighbour, as
  * the slowest rank saw it, the best of three batches: "halo" (all six at once: MPI_Irecv, MPI_Isend,
  * MPI_Waitall) and "halo-staged" (one neighbour after the other: MPI_Irecv, MPI_Send, MPI_Wait).
- * Buffers begin 16 bytes behind a page.
+ * Buffers begin 16 bytes behind a page. Then the line ping-pong before and after (0 but for
+ * two pinned ranks).
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 
+#include "line.h"
 #include "measure.h"
 
 enum { BATCHES = 3, AXES = 3, NEIGHBOURS = 2 * AXES, LEAST_COUNT = 10, LARGEST_COUNT = 4000 };
@@ -83,6 +85,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     pin(cores, rank);
+    open_line(cores, rank, size);
     MPI_Dims_create(size, AXES, dims);
     MPI_Cart_create(MPI_COMM_WORLD, AXES, dims, periods, 0, &grid);
     for (int axis = 0; axis < AXES; axis++)
@@ -92,10 +95,12 @@ int main(int argc, char **argv)
         in[i] = block((size_t)atoi(argv[3]));
     }
     for (int bytes = atoi(argv[2]); bytes <= atoi(argv[3]); bytes = next_size(bytes)) {
-        double together = measure(at_once, bytes, atof(argv[1]));
-        double apart = measure(staged, bytes, atof(argv[1]));
+        double before = line_now(rank), together = measure(at_once, bytes, atof(argv[1]));
+        double between = line_now(rank), apart = measure(staged, bytes, atof(argv[1]));
+        double after = line_now(rank);
         if (rank == 0)
-            printf("halo %d %.6g\nhalo-staged %d %.6g\n", bytes, together * 1e6, bytes, apart * 1e6);
+            printf("halo %d %.6g %.1f %.1f\nhalo-staged %d %.6g %.1f %.1f\n", bytes, together * 1e6, before, between,
+                   bytes, apart * 1e6, between, after);
     }
     MPI_Finalize();
     return 0;

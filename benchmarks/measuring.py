@@ -1,9 +1,9 @@
 """Rounds of all libraries, each labelled with the speed that the machine had meanwhile.
 
-The line ping-pong is measured before and after each run. A run counts for a phase when both agree, a round when each library has a
-run of that phase. The speed may change within a second, so each next run is one that is missing in the phase of the moment; a round
-that is not complete after some runs is recorded as mixed and repeated later. Which group comes next depends on the phase too: the
-one that has the fewest rounds in it. So the rounds of a row are spread over the whole time, and rare phases are used while they last.
+The line ping-pong is measured before and after each run, and by programs of two pinned ranks around each figure, since the speed may
+change within a second. A figure counts for a phase when both agree; a row counts in a round for a phase when each library has a
+figure in it. All libraries run again until most rows do, a few times at most; the rest is recorded as mixed. Which group comes next
+depends on the phase of the moment: the one that has the fewest rounds in it. So the rounds of a row are spread over the whole time.
 """
 
 import csv
@@ -21,7 +21,7 @@ from libraries import OUT, environments
 SLOW_CALL = 5000
 LEFT_OUT_WHERE_SLOW = ("mpich", "mpich-throttled")
 SHORT_CALLS = ("collective", "halo")
-# Runs for each library in one attempt at a round.
+# Runs of each library in one round at most.
 TRIES = 3
 # Seconds between two looks at a machine that is not in the phase that is waited for.
 PAUSE = 5
@@ -34,7 +34,7 @@ def line_nanoseconds():
 
 
 def measure(library, group):
-    """One run: a list of (name, bytes, value). An empty list when the run failed or took too long."""
+    """One run: a list of (name, bytes, value, line ping-pongs that the program saw around the figure). Empty when it failed."""
     environment = environments.clean_environment(**library.settings, **group.settings)
     started = time.monotonic()
     try:
@@ -48,9 +48,9 @@ def measure(library, group):
         print(f"   {library.name} {group.name}: ended with {result.returncode}: {result.stderr[-300:]}", flush=True)
         return []
     if group.program == "start":
-        return [("start", 0, seconds * 1000)]
+        return [("start", 0, seconds * 1000, ())]
     rows = [line.split() for line in result.stdout.splitlines()]
-    return [(row[0], int(row[1]), float(row[2])) for row in rows if len(row) == 3]
+    return [(row[0], int(row[1]), float(row[2]), [float(line) for line in row[3:]]) for row in rows if len(row) in (3, 5)]
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Progress:
         """Takes a library out that is much too slow here, or did not end."""
         if library.name not in LEFT_OUT_WHERE_SLOW or self.group.program not in SHORT_CALLS:
             return
-        if not rows or statistics.median(value for _, _, value in rows) > SLOW_CALL:
+        if not rows or statistics.median(row[2] for row in rows) > SLOW_CALL:
             self.taking_part = [other for other in self.taking_part if other is not library]
 
     def lacks(self, options, phase):
@@ -91,59 +91,73 @@ def run_of(progress, library, before):
 
 
 def measure_round(progress):
-    """One round of all who take part: a run of each, and their phase."""
-    if not progress.group.phased:
-        return measure_long(progress)
-    found, runs, before = defaultdict(dict), [], line_nanoseconds()
-    for _ in range(TRIES * len(progress.taking_part)):
-        phase = phase_of(before)
-        library = next(library for library in progress.taking_part if library.name not in found[phase])
-        runs.append(run_of(progress, library, before))
-        before = runs[-1][2]
-        if phase_of(before) == phase:
-            found[phase][library.name] = runs[-1]
-            if all(other.name in found[phase] for other in progress.taking_part):
-                return list(found[phase].values()), phase
-    return runs, MIXED
-
-
-def measure_long(progress):
-    """A round of a group whose runs are too long for one phase: each library once."""
+    """Runs of all who take part, repeated until most rows have a figure of each library in one phase."""
     runs, before = [], line_nanoseconds()
-    for library in list(progress.taking_part):
-        runs.append(run_of(progress, library, before))
-        before = runs[-1][2]
-    phases = {phase_of(line) for _, before, after, _ in runs for line in (before, after)}
-    return runs, phases.pop() if len(phases) == 1 else CHANGING
+    for _ in range(TRIES if progress.group.phased else 1):
+        for library in list(progress.taking_part):
+            runs.append(run_of(progress, library, before))
+            before = runs[-1][2]
+        rows = by_phase(runs)
+        if 2 * sum(any(complete(phases, phase) for phase in phases) for phases in rows.values()) >= len(rows):
+            break
+    return runs
 
 
-def write_round(writer, progress, runs, phase):
-    """Adds a round to the CSV file and to what the group has."""
+def by_phase(runs):
+    """The first figure of each library in each phase: {(name, bytes): {phase: {library: (line before, line after, value)}}}."""
+    found = defaultdict(lambda: defaultdict(dict))
+    for library, before, after, rows in runs:
+        for name, size, value, lines in rows:
+            around = lines if any(lines) else (before, after)
+            phases = {phase_of(line) for line in around}
+            phase = phases.pop() if len(phases) == 1 else MIXED
+            found[name, size][phase].setdefault(library.name, (*around, value))
+    return found
+
+
+def complete(phases, phase):
+    """Whether a phase has a figure of each library that has one at all."""
+    return phase != MIXED and len(phases[phase]) == len({name for by_library in phases.values() for name in by_library})
+
+
+def write_round(writer, progress, runs):
+    """Adds a round to the CSV file and to what the group has: a row counts in each phase in which all libraries have a figure."""
     group = progress.group
     progress.last_round += 1
     progress.attempts += 1
+    date, counted = time.strftime("%Y-%m-%d %H:%M"), Counter()
+    for (name, size), phases in by_phase(runs).items():
+        for phase, by_library in phases.items():
+            label = phase if complete(phases, phase) else MIXED if group.phased else CHANGING
+            counted[label] += label != MIXED
+            for library, (before, after, value) in by_library.items():
+                writer.writerow([date, group.name, progress.last_round, label, before, after, library, group.ranks, name, size, value])
+    phase = most_common(counted)
     progress.phases[phase] += 1
-    date = time.strftime("%Y-%m-%d %H:%M")
-    for library, before, after, rows in runs:
-        for name, size, value in rows:
-            writer.writerow([date, group.name, progress.last_round, phase, before, after, library.name, group.ranks, name, size, value])
+    return phase
+
+
+def most_common(counted):
+    """The phase of a round: that of most rows that count, mixed where none does."""
+    counted = {phase: number for phase, number in counted.items() if number and phase != MIXED}
+    return max(counted, key=counted.get, default=MIXED)
 
 
 def recorded(path, all_progress):
     """Adds what a CSV file has already to the groups' progress."""
     by_name = {progress.group.name: progress for progress in all_progress}
-    seen, rows_of = set(), {}
+    labels, rows_of = defaultdict(Counter), {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
             progress = by_name.get(row["group"])
             if progress is None:
                 continue
             number = int(row["round"])
-            if (row["group"], number) not in seen:
-                seen.add((row["group"], number))
-                progress.phases[row["phase"]] += 1
-                progress.last_round = max(progress.last_round, number)
+            labels[row["group"], number][row["phase"]] += 1
+            progress.last_round = max(progress.last_round, number)
             rows_of.setdefault((row["group"], row["library"]), []).append((row["name"], row["bytes"], float(row["value"])))
+    for (group, _), counted in labels.items():
+        by_name[group].phases[most_common(counted)] += 1
     for (group, name), rows in rows_of.items():
         for library in list(by_name[group].taking_part):
             if library.name == name:
@@ -185,8 +199,7 @@ def measure_all(options, chosen, groups, path):
                 time.sleep(PAUSE)
                 continue
             started = time.monotonic()
-            runs, phase = measure_round(progress)
-            write_round(writer, progress, runs, phase)
+            phase = write_round(writer, progress, measure_round(progress))
             file.flush()
             print(f"{progress.group.name}: round {progress.last_round}, {phase}, {time.monotonic() - started:.1f} s", flush=True)
     missing = [progress.group.name for progress in everything if progress.counted() < min(options.rounds, progress.group.rounds)]

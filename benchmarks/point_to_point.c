@@ -18,7 +18,7 @@
  * 64 MiB), const (sent from pages that cannot be written), owned (from MPI_Alloc_mem, where that
  * puts them), malloc (as without, measured with TOWPATH_MALLOC=1).
  *
- * Prints "name bytes value". Each figure is the best of several short batches, so that an
+ * Prints "name bytes value", then the line ping-pong before and after (0 unless pinned). Each figure is the best of several short batches, so that an
  * interruption does not count.
  */
 #define _GNU_SOURCE
@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "line.h"
 #include "measure.h"
 
 enum {
@@ -233,22 +234,26 @@ static int understood(const char *name)
     return 0;
 }
 
+static void print(const char *name, const char *rest, int bytes, double value, double before, double after)
+{
+    if (rank == 0)
+        printf("%s%s %d %.6g %.1f %.1f\n", name, rest, bytes, value, before, after);
+}
+
 static void measure(const char *name, int bytes)
 {
     place((size_t)bytes);
+    double before = line_now(rank);
     if (*name == 'o') {
         double value = hidden(bytes);
-        if (rank == 0)
-            printf("%s %d %.6g\n", name, bytes, value);
+        print(name, "", bytes, value, before, line_now(rank));
     } else if (*name == 'l') {
         double seconds = best_of(batch_latency, bytes, 2);
-        if (rank == 0)
-            printf("%s %d %.6g\n", name, bytes, seconds * 1e6);
+        print(name, "", bytes, seconds * 1e6, before, line_now(rank));
     } else if (bytes) {
-        double seconds = best_of(batch_stream, bytes, WINDOW);
-        if (rank == 0)
-            printf("%s %d %.6g\nrate%s %d %.6g\n", name, bytes, bytes / seconds / 1e6,
-                   name + strlen("bandwidth"), bytes, 1 / seconds);
+        double seconds = best_of(batch_stream, bytes, WINDOW), after = line_now(rank);
+        print(name, "", bytes, bytes / seconds / 1e6, before, after);
+        print("rate", name + strlen("bandwidth"), bytes, 1 / seconds, before, after);
     }
 }
 
@@ -260,10 +265,12 @@ int main(int argc, char **argv)
                         "[@SEND/RECEIVE] FIRST LAST [pin=CORE,CORE]; offsets are below %d\n", PAGE);
         return 2;
     }
-    int first = atoi(argv[2]), last = atoi(argv[3]);
+    int first = atoi(argv[2]), last = atoi(argv[3]), size;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     pin(cores, rank);
+    open_line(cores, rank, size);
     make_memory((size_t)last);
     for (int bytes = first; bytes <= last; bytes = next_size(bytes))
         measure(argv[1], bytes);

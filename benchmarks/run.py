@@ -6,8 +6,8 @@
     run.py --append                    further rounds where rows lack some, first those with fewer than five in the slow phase
     run.py --table build/bench/results.csv        the tables again, from recorded figures
 
-Machines of this kind change their speed within seconds; every run records the line ping-pong before and after it, and a round counts
-for the phase that all of its runs had (measuring.py). Read ratios, not times. The ratio says how many times slower Towpath is than the
+Machines of this kind change their speed within seconds; every figure records the line ping-pong before and after it, and a row counts
+in a round for the phase in which all libraries have a figure (measuring.py). Read ratios, not times. The ratio says how many times slower Towpath is than the
 best peer of the same round (below 1: faster); the tables show its median for each phase, and how many rounds that is.
 
 Fairness: where each rank has a core, the ranks of all libraries pin themselves to the same cores (`pin=` of the programs); crowds and

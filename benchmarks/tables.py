@@ -10,7 +10,7 @@ HEADLINE = [("latency", 2), ("latency-malloc", 2), ("bandwidth", 2), ("rate", 2)
 HEADLINE_SIZES = {8: "8 B", 1024: "1 KB", 4096: "4 KB", 65536: "64 KB", 4 << 20: "4 MB"}
 EXPLANATION = """Ratio: how many times slower Towpath is than the best peer of the same round (below 1 Towpath is ahead); medians over
 the rounds. The machine changes its speed: near is a line ping-pong of up to 45 ns (two hardware threads of one core), far one of
-more than 110 ns (cores that share no cache, as most pairs on larger machines do). Each round was measured at one speed only; the
+more than 110 ns (cores that share no cache, as most pairs on larger machines do). Libraries are compared at the same speed only; the
 column "all" also has those between the two and, for long programs, those during which the speed changed."""
 
 
