@@ -12,6 +12,14 @@ pub fn around(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: ext
     unsafe { libc::pthread_atfork(function(before), function(in_parent), function(in_child)) == 0 }
 }
 
+/// Has a function called in each child that fork() makes from now on, in its only thread. False where the system cannot
+/// remember it. Processes made by vfork, posix_spawn or clone do not call it.
+pub fn in_child(function: extern "C" fn()) -> bool {
+    let function: unsafe extern "C" fn() = function;
+    // SAFETY: the function lives as long as this library, which is never unloaded, and may be called at any time.
+    unsafe { libc::pthread_atfork(None, None, Some(function)) == 0 }
+}
+
 /// A line on standard error, without any lock that another thread may have held when this process was forked.
 pub fn say(line: &str) {
     let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());

@@ -28,7 +28,7 @@ pub fn call(
             world::leave(page);
             result
         }
-        Err(error) => Err(error),
+        Err(error) => world::refused(number, error),
     };
     match result {
         Ok(()) => constants::SUCCESS,

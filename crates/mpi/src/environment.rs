@@ -29,6 +29,9 @@ pub fn wtick() -> f64 {
 
 /// A start that fails ends the process with the sentence: there is no error handler yet that could return.
 fn started(level: i32) -> Result<()> {
+    if world::phase() == Phase::Child {
+        return world::not_running();
+    }
     if world::phase() != Phase::Before {
         fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
     }

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
+use towpath_base::calls::NAMES;
 use towpath_base::config;
 use towpath_base::control::{ControlPage, RankState};
 use towpath_base::ids::{ContextId, PeerIndex};
@@ -16,6 +17,7 @@ use towpath_datatype::Datatype;
 use towpath_launch::client::{Job, Launcher};
 use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
+use towpath_machine::fork;
 use towpath_machine::levels::Description;
 use towpath_machine::resources::Instances;
 use towpath_transport::Losses;
@@ -168,6 +170,8 @@ pub enum Phase {
     Running = 1,
     /// After MPI_Finalize.
     After = 2,
+    /// In a child that was forked while MPI ran: the channels are its parent's.
+    Child = 3,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
@@ -181,7 +185,8 @@ pub fn phase() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Before,
         1 => Phase::Running,
-        _ => Phase::After,
+        2 => Phase::After,
+        _ => Phase::Child,
     }
 }
 
@@ -208,11 +213,31 @@ pub fn enter(call: u16) -> Result<&'static ControlPage> {
     }
 }
 
+/// Why MPI cannot be called now.
 #[cold]
-fn not_running<T>() -> Result<T> {
+pub(crate) fn not_running<T>() -> Result<T> {
     match phase() {
         Phase::Before => fail!(ERR_OTHER, "MPI is not initialised; call MPI_Init first"),
+        Phase::Child => fail!(
+            ERR_OTHER,
+            "this process is a child that was forked after MPI_Init and cannot use MPI; let its parent call MPI, or exec a program"
+        ),
         _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
+    }
+}
+
+/// What becomes of a call that [`enter`] has refused: a child ends as its parent does, often by a handler that it has
+/// inherited, so its MPI_Finalize succeeds and does nothing.
+#[cold]
+pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
+    let finalizes = NAMES.get(usize::from(call)) == Some(&"MPI_Finalize");
+    if finalizes && phase() == Phase::Child { Ok(()) } else { Err(error) }
+}
+
+/// In a child that was just forked: from now on every call finds that MPI does not run here.
+extern "C" fn leave_mpi_to_parent() {
+    if phase() == Phase::Running {
+        set_phase(Phase::Child);
     }
 }
 
@@ -381,6 +406,7 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     world.segment.own_control().set_state(RankState::Running);
     world.segment.head().attached.fetch_add(1, Ordering::AcqRel);
     set_phase(Phase::Running);
+    fork::in_child(leave_mpi_to_parent);
     crate::heap::open(world);
     Ok(())
 }
