@@ -45,6 +45,8 @@ pub struct SegmentHead {
     pub affinity: [AtomicU64; 16],
     /// Where ranks share cores: how many of those that wait without sleeping were last seen on each logical processor.
     pub crowds: [AtomicU16; 1024],
+    /// How many ranks no barrier of other processes reaches, because the kernel or a sandbox has refused to register them.
+    pub unregistered: AtomicU32,
 }
 
 /// State of a rank as its page shows it.
@@ -183,6 +185,7 @@ mod tests {
         assert_eq!(offset_of!(SegmentHead, stranger_until), 48);
         assert_eq!(offset_of!(SegmentHead, affinity), 64);
         assert_eq!(offset_of!(SegmentHead, crowds), 192);
+        assert_eq!(offset_of!(SegmentHead, unregistered), 2240);
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);
         assert_eq!(offset_of!(ControlPage, last_call), 8);

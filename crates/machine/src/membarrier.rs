@@ -7,7 +7,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 
 /// Registers this process as a target of global barriers; false where the kernel or a sandbox refuses.
 ///
-/// Idempotent. A refusal means that this process must fence its own posts.
+/// Idempotent. A refusal means that no barrier reaches this process, so all others must know (`SegmentHead::unregistered`).
 pub fn register() -> bool {
     membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }

@@ -96,13 +96,18 @@ impl Waiter {
 
     /// As [`Waiter::new`], for a test that chooses the number of cores; announces no mask.
     pub fn with_quota(local_ranks: usize, quota: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
+        let is_registered = membarrier::register();
+        if !is_registered {
+            // Before the first post: whoever sleeps looks at it behind its fence.
+            head.unregistered.fetch_add(1, Ordering::SeqCst);
+        }
         let mut waiter = Waiter {
             local_ranks,
             quota,
             announced: 0,
             cores: 0,
             fits: false,
-            membarrier: membarrier::register(),
+            membarrier: is_registered,
             spin: Duration::ZERO,
             yields_before_sleep: 0,
             slow_yield: Duration::ZERO,
@@ -138,6 +143,7 @@ impl Waiter {
         self.yields_before_sleep = 2 * per_core + 2;
         self.slow_yield = Duration::from_micros(1500) + Duration::from_micros(10) * per_core;
         head.allowed_cores.store(self.cores as u32, Ordering::Relaxed);
+        self.membarrier &= head.unregistered.load(Ordering::SeqCst) == 0;
         let fence_needed = !self.barrier_before_sleep();
         if demand_fences(head, own, fence_needed) && fence_needed {
             // Whoever posted without a fence until now has shown its message when this returns.
@@ -255,9 +261,11 @@ impl Waiter {
         head.sleepers.fetch_add(1, Ordering::SeqCst);
         own.sleep.store(if self.bell.is_some() { ON_BELL } else { ON_WORD }, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        let announced = !self.barrier_before_sleep() || membarrier::global();
+        let reaches_all = || head.unregistered.load(Ordering::SeqCst) == 0 && membarrier::global();
+        let announced = !self.barrier_before_sleep() || reaches_all();
         if !announced {
-            // Forbidden since the start (a sandbox was entered): from now on posters fence, and this once stay awake.
+            // Forbidden since the start (a sandbox was entered), or a rank has come that no barrier reaches: from now on
+            // posters fence, and this once stay awake.
             self.membarrier = false;
             demand_fences(head, own, true);
         } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
@@ -367,6 +375,25 @@ mod tests {
         while word.load(Ordering::Acquire) == 0 && pages.head().aborting.load(Ordering::Acquire) == 0 {
             waiter.idle(pages.sources(), || word.load(Ordering::Acquire) != 0);
         }
+    }
+
+    #[test]
+    fn posters_fence_where_a_barrier_does_not_reach_all() {
+        let pages = Pages::new();
+        let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
+        let registered = pages.head().unregistered.load(Ordering::Relaxed) == 0;
+        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), u32::from(!registered));
+        // A rank starts that was refused. The waiter, which has chosen its policy already, learns that before it sleeps.
+        pages.head().unregistered.store(1, Ordering::SeqCst);
+        waiter.sleep(pages.sources(), || panic!("it must stay awake this once"));
+        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
+        assert_eq!(pages.head().wake_fences.load(Ordering::Relaxed), 1);
+        waiter.choose(pages.head(), pages.own());
+        assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);
+        let later = Pages::new();
+        later.head().unregistered.store(1, Ordering::SeqCst);
+        Waiter::with_quota(1, 2, later.head(), later.own());
+        assert_eq!(later.own().wake_fence.load(Ordering::Relaxed), 1);
     }
 
     #[test]
