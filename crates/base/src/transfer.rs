@@ -204,6 +204,27 @@ impl Source {
             },
         }
     }
+
+    /// Writes the next `length` bytes to `into`, for memory that is lent for this call only: a device that is still busy
+    /// is waited for. Bytes that a packer owes at its end are zero.
+    ///
+    /// # Safety
+    /// `into` must be valid for writes of `length` bytes, and the user memory behind the source must still live.
+    pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
+        let mut done = 0;
+        while done < length {
+            // SAFETY: `length - done` bytes are left behind the pointer.
+            match unsafe { self.fill(into.add(done), length - done) } {
+                // SAFETY: as above.
+                Step::Done(0) => unsafe {
+                    into.add(done).write_bytes(0, length - done);
+                    return;
+                },
+                Step::Done(step) => done += step,
+                Step::Pending => std::hint::spin_loop(),
+            }
+        }
+    }
 }
 
 impl Target {
@@ -251,9 +272,92 @@ impl Target {
             }
         }
     }
+
+    /// As [`Target::drain`], for bytes that are lent for this call only: a device that is still busy is waited for.
+    ///
+    /// # Safety
+    /// As [`Drain::drain`].
+    #[inline]
+    pub unsafe fn drain_all(&mut self, from: *const u8, length: usize) {
+        // SAFETY: promised by the caller.
+        while unsafe { self.drain(from, length) } == Step::Pending {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 // SAFETY: sources and targets are moved with the request that owns them between threads that hold the lane's lock.
 unsafe impl Send for Source {}
 // SAFETY: as above.
 unsafe impl Send for Target {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that is busy at every second call, and moves three bytes at most.
+    struct Busy {
+        moved: usize,
+        busy: bool,
+    }
+
+    impl Busy {
+        fn source(length: usize) -> Source {
+            Source::Packer { fill: Box::new(Busy { moved: 0, busy: false }), length }
+        }
+
+        fn is_busy(&mut self) -> bool {
+            self.busy = !self.busy;
+            self.busy
+        }
+    }
+
+    // SAFETY: it writes at most `capacity` bytes.
+    unsafe impl Fill for Busy {
+        unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
+            if self.is_busy() {
+                return Step::Pending;
+            }
+            let step = capacity.min(3);
+            // SAFETY: the caller lends `capacity` bytes.
+            (0..step).for_each(|i| unsafe { into.add(i).write((self.moved + i + 1) as u8) });
+            self.moved += step;
+            Step::Done(step)
+        }
+    }
+
+    struct BusyTarget(Busy, *mut u8);
+
+    // SAFETY: the memory that it was made for has room for what the test drains.
+    unsafe impl Drain for BusyTarget {
+        unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+            if self.0.is_busy() {
+                return Step::Pending;
+            }
+            // SAFETY: as above, and the caller lends `length` bytes.
+            unsafe { from.copy_to_nonoverlapping(self.1.add(self.0.moved), length) };
+            self.0.moved += length;
+            Step::Done(length)
+        }
+    }
+
+    #[test]
+    fn a_busy_device_is_waited_for() {
+        let mut bytes = [0xff; 12];
+        let mut source = Busy::source(8);
+        // SAFETY: the array has room.
+        unsafe { source.fill_all(bytes.as_mut_ptr(), 5) };
+        assert_eq!(bytes[..6], [1, 2, 3, 4, 5, 0xff]);
+        // SAFETY: as above.
+        unsafe { source.fill_all(bytes.as_mut_ptr().add(5), 5) };
+        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0xff, 0xff]);
+        let mut room = [0; 5];
+        let drain = Box::new(BusyTarget(Busy { moved: 0, busy: false }, room.as_mut_ptr()));
+        let mut target = Target::Unpacker { drain, length: 5 };
+        for part in [&bytes[..2], &bytes[2..8]] {
+            // SAFETY: the target takes no more than there is room for.
+            unsafe { target.drain_all(part.as_ptr(), part.len()) };
+        }
+        assert_eq!(room, [1, 2, 3, 4, 5]);
+    }
+}

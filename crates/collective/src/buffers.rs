@@ -7,7 +7,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
-use towpath_base::transfer::{Source, Step, Target};
+use towpath_base::transfer::{Source, Target};
 use towpath_datatype::Datatype;
 
 /// One element of a buffer: its extent, where its bytes lie, and how to move it.
@@ -247,10 +247,7 @@ impl Piece {
         unsafe {
             match (&from.datatype, &to.datatype) {
                 (None, None) => std::ptr::copy(from.pointer.cast_const(), to.pointer, bytes),
-                (None, Some(_)) => {
-                    let step = to.target().drain(from.pointer, bytes);
-                    debug_assert_eq!(step, Step::Done(bytes));
-                }
+                (None, Some(_)) => to.target().drain_all(from.pointer, bytes),
                 (Some(_), None) => Piece::pack(from, to.pointer, bytes),
                 (Some(from_type), Some(to_type)) => {
                     towpath_datatype::copy(from_type, from.pointer, from.count, to_type, to.pointer, to.count);
@@ -265,15 +262,7 @@ impl Piece {
     /// As [`Piece::copy`].
     unsafe fn pack(from: &Piece, row: *mut u8, bytes: usize) {
         // SAFETY: promised by the caller.
-        let mut source = unsafe { from.source() };
-        let mut done = 0;
-        while done < bytes {
-            // SAFETY: `bytes - done` bytes are left behind the pointer.
-            match unsafe { source.fill(row.add(done), bytes - done) } {
-                Step::Done(0) | Step::Pending => break,
-                Step::Done(step) => done += step,
-            }
-        }
+        unsafe { from.source().fill_all(row, bytes) };
     }
 }
 

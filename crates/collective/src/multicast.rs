@@ -4,8 +4,6 @@
 //! root sends stays in step all the same. Inside a host, and towards the root of a reduction, messages go as ever. The waiting is
 //! the caller's ([`Cast`]).
 
-use towpath_base::transfer::{Source, Step, Target};
-
 use crate::buffers::{Blocks, Buffer, Element};
 use crate::gather::{self, Gather};
 use crate::operation::Operation;
@@ -108,7 +106,7 @@ pub unsafe fn send(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure> {
     loop {
         let length = source.length().min(longest);
         // SAFETY: the cast lends `length` bytes; promised by the caller.
-        cast.send(length, &mut |into| unsafe { fill(&mut source, into, length) })?;
+        cast.send(length, &mut |into| unsafe { source.fill_all(into, length) })?;
         if length < longest {
             return Ok(());
         }
@@ -132,35 +130,10 @@ pub unsafe fn receive(data: &Buffer, cast: &mut dyn Cast) -> Result<(), Failure>
             length = bytes.len();
             truncated |= length > target.length();
             // SAFETY: the bytes are a slice; promised by the caller.
-            unsafe { drain(&mut target, bytes) };
+            unsafe { target.drain_all(bytes.as_ptr(), bytes.len()) };
         })?;
         if length < longest {
             return if truncated { Err(Failure::Truncated) } else { Ok(()) };
         }
-    }
-}
-
-/// Writes the next `length` bytes of a source, which has them, to `into`.
-///
-/// # Safety
-/// `into` must have room for them, and the memory behind the source must live.
-unsafe fn fill(source: &mut Source, into: *mut u8, length: usize) {
-    let mut done = 0;
-    while done < length {
-        // SAFETY: `length - done` bytes are left behind the pointer.
-        match unsafe { source.fill(into.add(done), length - done) } {
-            Step::Done(0) => break,
-            Step::Pending => std::thread::yield_now(),
-            Step::Done(step) => done += step,
-        }
-    }
-}
-
-/// # Safety
-/// The memory behind the target must live.
-unsafe fn drain(target: &mut Target, bytes: &[u8]) {
-    // SAFETY: the bytes are a slice; promised by the caller.
-    while unsafe { target.drain(bytes.as_ptr(), bytes.len()) } == Step::Pending {
-        std::thread::yield_now();
     }
 }

@@ -5,7 +5,7 @@
 //! The bytes of a matched eager message go straight from the wire's memory into the target.
 
 use towpath_base::ids::PeerIndex;
-use towpath_base::transfer::{Step, Target};
+use towpath_base::transfer::Target;
 use towpath_transport::{Arriving, Header, Here, Payload, RegionKey, Sink};
 
 use crate::Limits;
@@ -61,11 +61,8 @@ pub(crate) unsafe fn deliver(target: &mut Target, payload: impl Payload) -> (u64
         Target::Bytes { pointer, .. } => unsafe { payload.copy_to(*pointer, taken) },
         Target::Unpacker { .. } => {
             let payload = payload.whole();
-            // The payload is lent for this call only, so a device that is still busy is waited for.
             // SAFETY: as above.
-            while unsafe { target.drain(payload, taken) } == Step::Pending {
-                std::hint::spin_loop();
-            }
+            unsafe { target.drain_all(payload, taken) };
         }
     }
     (taken as u64, length > room)

@@ -7,7 +7,7 @@
 use std::ptr;
 
 use towpath_base::ids::{ContextId, PeerIndex};
-use towpath_base::transfer::{Source, Step};
+use towpath_base::transfer::Source;
 use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
 
 use crate::Engine;
@@ -24,27 +24,6 @@ pub enum Mode {
     Synchronous,
     /// As standard: the program promises that the receive is posted.
     Ready,
-}
-
-/// Writes the whole source to `into`. Bytes that a packer owes at its end are zero.
-///
-/// # Safety
-/// `into` must be writable for `length` bytes and the memory behind `source` alive.
-unsafe fn fill_all(source: &mut Source, into: *mut u8, length: usize) {
-    let mut written = 0;
-    while written < length {
-        // SAFETY: `length - written` bytes are left behind `into + written`.
-        match unsafe { source.fill(into.add(written), length - written) } {
-            // SAFETY: as above.
-            Step::Done(0) => unsafe {
-                ptr::write_bytes(into.add(written), 0, length - written);
-                return;
-            },
-            Step::Done(step) => written += step,
-            // The slot is lent for this call only, so a device that is still busy is waited for.
-            Step::Pending => std::hint::spin_loop(),
-        }
-    }
 }
 
 /// A message that went out at once and needs no request: by this it can still be called back ([`Engine::call_back`]).
@@ -211,7 +190,7 @@ impl<W: Wire> Engine<W> {
                 // SAFETY: the wire lends `prefix + length` bytes; the program keeps the source alive.
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);
-                    fill_all(source, slot.add(prefix), length);
+                    source.fill_all(slot.add(prefix), length);
                 }
             })?,
         }

@@ -8,7 +8,7 @@
 mod movement;
 mod reductions;
 
-use towpath_base::transfer::{Source, Step, Target};
+use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, INLINE, Posted, Want};
 
 use crate::operation::Operation;
@@ -272,21 +272,6 @@ impl<T> Cursors<T> {
     }
 }
 
-/// Writes the next `length` bytes of a source to `into`.
-///
-/// # Safety
-/// `into` must have room for them, and the memory behind the source must live.
-unsafe fn fill(source: &mut Source, into: *mut u8, length: usize) {
-    let mut done = 0;
-    while done < length {
-        // SAFETY: `length - done` bytes are left behind the pointer.
-        match unsafe { source.fill(into.add(done), length - done) } {
-            Step::Done(0) | Step::Pending => break,
-            Step::Done(step) => done += step,
-        }
-    }
-}
-
 /// Gives posted bytes to a target; false when it has no room for all.
 ///
 /// # Safety
@@ -294,6 +279,6 @@ unsafe fn fill(source: &mut Source, into: *mut u8, length: usize) {
 unsafe fn drain(target: &mut Target, posted: Posted) -> bool {
     let fits = posted.length <= target.length();
     // SAFETY: what was posted stays readable during the round.
-    unsafe { target.drain(posted.pointer, posted.length) };
+    unsafe { target.drain_all(posted.pointer, posted.length) };
     fits
 }

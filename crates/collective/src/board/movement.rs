@@ -2,7 +2,7 @@
 
 use towpath_engine::board::Posted;
 
-use super::{Cursors, Session, drain, fill};
+use super::{Cursors, Session, drain};
 use crate::allgather::Allgather;
 use crate::alltoall::Alltoall;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -47,7 +47,7 @@ impl Session<'_> {
             let mut source = unsafe { piece.source() };
             for length in lengths {
                 // SAFETY: the board lends `length` bytes.
-                self.post(length, |into| unsafe { fill(&mut source, into, length) });
+                self.post(length, |into| unsafe { source.fill_all(into, length) });
                 self.board.finish();
             }
         } else {
@@ -72,7 +72,7 @@ impl Session<'_> {
             let mut source = unsafe { send.piece().source() };
             for length in lengths {
                 // SAFETY: the board lends `length` bytes.
-                self.post(length, |into| unsafe { fill(&mut source, into, length) });
+                self.post(length, |into| unsafe { source.fill_all(into, length) });
                 self.board.finish();
             }
             return;
@@ -119,7 +119,8 @@ impl Session<'_> {
             self.post(size * length, |into| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the board lends `length` bytes for each member.
-                    sources.with(member, source, |source| unsafe { fill(source, into.add(member * length), length) });
+                    sources
+                        .with(member, source, |source| unsafe { source.fill_all(into.add(member * length), length) });
                 }
             });
             self.board.finish();
@@ -142,7 +143,7 @@ impl Session<'_> {
         let mut targets = Cursors::new(number, size, target);
         for length in lengths {
             // SAFETY: the board lends `length` bytes.
-            self.post(length, |into| unsafe { fill(&mut source, into, length) });
+            self.post(length, |into| unsafe { source.fill_all(into, length) });
             self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
@@ -173,7 +174,8 @@ impl Session<'_> {
             self.post(size * length, |into| {
                 for member in (0..size).filter(|&member| member != own) {
                     // SAFETY: the board lends `length` bytes for each member.
-                    sources.with(member, source, |source| unsafe { fill(source, into.add(member * length), length) });
+                    sources
+                        .with(member, source, |source| unsafe { source.fill_all(into.add(member * length), length) });
                 }
             });
             self.expect_all();
