@@ -26,7 +26,7 @@ const PASSES: u32 = 7;
 /// How a peer is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Not at all: nobody has named the peer.
+    /// Not at all: the peer was never named. What goes there is lost, as the peer is.
     None,
     Loopback,
     Shm {
@@ -72,6 +72,8 @@ pub struct Wires {
     vain: u32,
     /// Peers by frames that one of their two wires has lost.
     parting: Vec<PeerIndex>,
+    /// Peers without a route that something was for: lost, which nobody has been told yet.
+    unreachable: Vec<PeerIndex>,
 }
 
 impl Wires {
@@ -106,6 +108,7 @@ impl Wires {
             pass: 0,
             vain: 0,
             parting: Vec::new(),
+            unreachable: Vec::new(),
         };
         for (rank, peer) in (0..).zip(near) {
             wires.lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
@@ -264,6 +267,7 @@ impl Wires {
     /// Progress of all wires but the two that every process has.
     #[inline(never)]
     fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
+        std::mem::take(&mut self.unreachable).into_iter().for_each(|peer| sink.lost(peer));
         let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
         let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
         let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
@@ -434,7 +438,14 @@ impl Wires {
 
     #[inline]
     fn route(&self, peer: PeerIndex) -> Route {
-        self.routes[peer.slot()]
+        self.routes.get(peer.slot()).copied().unwrap_or(Route::None)
+    }
+
+    /// Something is for a peer without a route: it is dropped, and [`Sink::lost`] follows at the next progress.
+    #[cold]
+    fn drop_for(&mut self, peer: PeerIndex) {
+        self.unreachable.push(peer);
+        self.further = true;
     }
 
     /// [`Wire::short`] to a peer that is not reached through the usual shared memory.
@@ -457,7 +468,11 @@ impl Wires {
                 Route::Clic { .. } | Route::Ofi { .. } => {
                     self.copied(to, header, length, |slot| std::ptr::copy_nonoverlapping(payload, slot, length))
                 }
-                Route::Shm { .. } | Route::Loopback | Route::None => self.loopback.short(to, header, payload, length),
+                Route::Shm { .. } | Route::Loopback => self.loopback.short(to, header, payload, length),
+                Route::None => {
+                    self.drop_for(to);
+                    Ok(())
+                }
             }
         }
     }
@@ -510,7 +525,11 @@ impl Wire for Wires {
             Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
             Route::Clic { place, .. } => self.clic_wire().copied(place as usize, header, length, fill),
             Route::Ofi { place } => self.ofi_wire().copied(place as usize, header, length, fill),
-            Route::Loopback | Route::None => self.loopback.copied(to, header, length, fill),
+            Route::Loopback => self.loopback.copied(to, header, length, fill),
+            Route::None => {
+                self.drop_for(to);
+                Ok(())
+            }
         }
     }
 
@@ -554,7 +573,11 @@ impl Wire for Wires {
                 }
                 Route::Clic { place, .. } => self.clic_wire().publish(place as usize, token, source),
                 Route::Ofi { place } => self.ofi_wire().publish(place as usize, token, source),
-                Route::Loopback | Route::None => self.loopback.publish(to, token, source),
+                Route::Loopback => self.loopback.publish(to, token, source),
+                Route::None => {
+                    self.drop_for(to);
+                    RegionKey([0; 2])
+                }
             }
         }
     }
@@ -566,7 +589,8 @@ impl Wire for Wires {
             Route::Tcp { .. } | Route::Clic { streams: true, .. } => self.tcp_wire().withdraw(key),
             Route::Clic { place, .. } => self.clic_wire().withdraw(place as usize, key),
             Route::Ofi { .. } => self.ofi_wire().withdraw(key),
-            Route::Loopback | Route::None => self.loopback.withdraw(to, key),
+            Route::Loopback => self.loopback.withdraw(to, key),
+            Route::None => true,
         }
     }
 
@@ -587,7 +611,8 @@ impl Wire for Wires {
                 }
                 Route::Clic { place, .. } => self.clic_wire().pull(place as usize, key, token, target),
                 Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),
-                Route::Loopback | Route::None => self.loopback.pull(from, key, token, target),
+                Route::Loopback => self.loopback.pull(from, key, token, target),
+                Route::None => self.drop_for(from),
             }
         }
     }
