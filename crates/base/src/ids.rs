@@ -17,8 +17,9 @@ impl PeerIndex {
 
 /// Name of a communication context: carried whole in every header, never agreed upon by a protocol.
 ///
-/// Layout: bits 63..32 the creator's process number (unique in the universe), bits 31..2 a counter of the creator,
-/// bits 1..0 the [`Plane`].
+/// Layout: bits 63..32 the creator's process number, bits 31..2 a counter of the creator, bits 1..0 the [`Plane`].
+/// Process numbers are the ranks of a job added to a random number of it, so they differ inside a job. Two jobs may have
+/// common ones (with n processes each about once in 2^31 / n), so jobs that meet must compare theirs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(pub u64);
 
