@@ -42,6 +42,7 @@ STAGES = [
     ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--time-limit", "150"], 400),
     ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),
     ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "2", "--timeout", "300"], 600),
+    ("MPICH's Fortran library", [PYTHON, "tests/external/mpich_fortran.py"], 300),
     ("launchers", [PYTHON, "tests/external/launchers.py"], 900),
     ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
     ("ssh", [PYTHON, "tests/hosts/ssh.py"], 200),

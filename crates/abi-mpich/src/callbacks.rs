@@ -24,7 +24,7 @@ type Cancel = unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int;
 ///
 /// # Safety
 /// The program registered the function with this type, and it is not NULL.
-unsafe fn function<F: std::marker::Copy>(callback: Callback) -> F {
+pub(crate) unsafe fn function<F: std::marker::Copy>(callback: Callback) -> F {
     assert_eq!(size_of::<F>(), size_of::<*const c_void>());
     // SAFETY: a function pointer has the size of a pointer, and the type is promised by the caller.
     unsafe { std::mem::transmute_copy::<*const c_void, F>(&callback.0) }

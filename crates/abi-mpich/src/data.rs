@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
+use towpath_base::sync::AtomicPtr;
+
 /// A constant pointer that programs read.
 #[repr(transparent)]
 pub struct Pointer(pub *const c_void);
@@ -33,6 +35,20 @@ pointers! {
     MPI_WEIGHTS_EMPTY = WEIGHTS_EMPTY_MARK;
     /// All handles of a performance session (15.3.7).
     MPI_T_PVAR_ALL_HANDLES = ALL_HANDLES_MARK;
+}
+
+/// Addresses that Fortran has for constants: a library of Fortran bindings writes its own ones here when it starts.
+macro_rules! variables {
+    ($($(#[$about:meta])* $name:ident = $mark:expr;)*) => {
+        $(
+            $(#[$about])*
+            #[unsafe(no_mangle)]
+            pub static $name: AtomicPtr<c_void> = AtomicPtr::new((&raw const $mark).cast_mut().cast());
+        )*
+    };
+}
+
+variables! {
     /// Fortran's MPI_STATUS_IGNORE (19.3.5).
     MPI_F_STATUS_IGNORE = FORTRAN_STATUS_MARK;
     /// Fortran's MPI_STATUSES_IGNORE.

@@ -16,6 +16,7 @@ mod data;
 mod fortran;
 mod generated;
 mod handles;
+mod mpich_fortran;
 mod prelude;
 mod special;
 mod status;
@@ -36,4 +37,5 @@ pub(crate) static FACE: Face = Face {
     call_grequest_query: callbacks::query,
     call_grequest_free: callbacks::free,
     call_grequest_cancel: callbacks::cancel,
+    fortran: Some(mpich_fortran::CALLS),
 };

@@ -34,4 +34,5 @@ pub(crate) static FACE: Face = Face {
     call_grequest_query: callbacks::query,
     call_grequest_free: callbacks::free,
     call_grequest_cancel: callbacks::cancel,
+    fortran: None,
 };

@@ -4,13 +4,13 @@
 //! program has freed stays in the table until no object has an attribute with it (7.7.2).
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::sync::{AtomicBool, AtomicU64, Ordering};
 
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
-use crate::face::{Callback, Handle, Kind};
+use crate::face::{Callback, Face, FortranCalls, Handle, Kind};
 use crate::world::{self, OBJECTS};
 
 /// Predefined copy and delete functions: the standard's numbers (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1).
@@ -27,6 +27,8 @@ pub struct Keyval {
     extra: Pointer,
     /// The program has freed it.
     freed: AtomicBool,
+    /// By what copy and delete functions of Fortran are called.
+    proxies: OnceLock<(Callback, Callback)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +38,38 @@ unsafe impl Send for Pointer {}
 // SAFETY: as above.
 unsafe impl Sync for Pointer {}
 
+/// The value of an attribute, and how the other language sees it (19.3.7).
+#[derive(Debug, Clone)]
+enum Value {
+    /// Set by C. Fortran sees the address.
+    Pointer(Pointer),
+    /// Set by Fortran. C sees a pointer to it.
+    Integer(Arc<AtomicU64>),
+}
+
+impl Value {
+    fn of_integer(value: i64) -> Value {
+        Value::Integer(Arc::new(AtomicU64::new(value as u64)))
+    }
+
+    fn pointer(&self) -> *mut c_void {
+        match self {
+            Value::Pointer(pointer) => pointer.0,
+            Value::Integer(integer) => integer.as_ptr().cast(),
+        }
+    }
+
+    fn integer(&self) -> i64 {
+        match self {
+            Value::Pointer(pointer) => pointer.0 as i64,
+            Value::Integer(integer) => integer.load(Ordering::Relaxed) as i64,
+        }
+    }
+}
+
 /// The attributes of one object in the order in which they were set.
 #[derive(Debug, Default)]
-pub struct Attributes(Mutex<Vec<(Arc<Keyval>, Pointer)>>);
+pub struct Attributes(Mutex<Vec<(Arc<Keyval>, Value)>>);
 
 fn callback_failed(what: &str, keyval: Handle, code: i32) -> Error {
     Error::new(code, format!("the attribute {what} function of key {:#x} failed with code {code}", keyval.0))
@@ -52,48 +83,76 @@ impl Keyval {
         }
     }
 
-    fn call_copy(&self, object: Handle, value: Pointer) -> Result<Option<Pointer>> {
-        match self.copy.0 as usize {
-            NULL_FUNCTION => Ok(None),
-            DUP_FUNCTION => Ok(Some(value)),
-            _ => {
-                let face = world::face().expect("a face created the key");
-                // SAFETY: the program registered the function for objects of this kind.
-                let (code, keep, copied) = unsafe {
-                    (face.call_copy)(self.copy, self.kind, object, self.number.0 as i32, self.extra.0, value.0)
-                };
-                if code != SUCCESS {
-                    return Err(callback_failed("copy", self.number, code));
-                }
-                Ok(keep.then_some(Pointer(copied)))
-            }
-        }
+    /// The proxies of functions of Fortran, and how these are called.
+    fn fortran(&self, face: &'static Face) -> Option<((Callback, Callback), &'static FortranCalls)> {
+        Some((*self.proxies.get()?, face.fortran.as_ref()?))
     }
 
-    fn call_delete(&self, object: Handle, value: Pointer) -> Result<()> {
+    fn call_copy(&self, object: Handle, value: &Value) -> Result<Option<Value>> {
+        match self.copy.0 as usize {
+            NULL_FUNCTION => return Ok(None),
+            DUP_FUNCTION => {
+                return Ok(Some(match value {
+                    Value::Pointer(_) => value.clone(),
+                    Value::Integer(_) => Value::of_integer(value.integer()),
+                }));
+            }
+            _ => {}
+        }
+        let face = world::face().expect("a face created the key");
+        let (key, extra) = (self.number.0 as i32, self.extra.0);
+        // SAFETY: the program registered the function for objects of this kind, and the proxy for it.
+        let (code, keep, copied) = unsafe {
+            match self.fortran(face) {
+                Some(((proxy, _), calls)) => {
+                    let (code, keep, copied) =
+                        (calls.call_copy)(proxy, self.copy, self.kind, object, key, extra, value.integer());
+                    (code, keep, Value::of_integer(copied))
+                }
+                None => {
+                    let (code, keep, copied) =
+                        (face.call_copy)(self.copy, self.kind, object, key, extra, value.pointer());
+                    (code, keep, Value::Pointer(Pointer(copied)))
+                }
+            }
+        };
+        if code != SUCCESS {
+            return Err(callback_failed("copy", self.number, code));
+        }
+        Ok(keep.then_some(copied))
+    }
+
+    fn call_delete(&self, object: Handle, value: &Value) -> Result<()> {
         if self.delete.0 as usize == NULL_FUNCTION {
             return Ok(());
         }
         let face = world::face().expect("a face created the key");
-        // SAFETY: the program registered the function for objects of this kind.
-        let code =
-            unsafe { (face.call_delete)(self.delete, self.kind, object, self.number.0 as i32, value.0, self.extra.0) };
+        let (key, extra) = (self.number.0 as i32, self.extra.0);
+        // SAFETY: the program registered the function for objects of this kind, and the proxy for it.
+        let code = unsafe {
+            match self.fortran(face) {
+                Some(((_, proxy), calls)) => {
+                    (calls.call_delete)(proxy, self.delete, self.kind, object, key, value.integer(), extra)
+                }
+                None => (face.call_delete)(self.delete, self.kind, object, key, value.pointer(), extra),
+            }
+        };
         if code == SUCCESS { Ok(()) } else { Err(callback_failed("delete", self.number, code)) }
     }
 }
 
 impl Attributes {
     /// The value of a key.
-    pub fn get(&self, keyval: Handle) -> Option<*mut c_void> {
-        self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).map(|(_, value)| value.0)
+    fn get(&self, keyval: Handle) -> Option<Value> {
+        self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).map(|(_, value)| value.clone())
     }
 
     /// Sets a key; the old value is deleted first.
-    pub fn set(&self, object: Handle, keyval: &Arc<Keyval>, value: *mut c_void) -> Result<()> {
+    fn set(&self, object: Handle, keyval: &Arc<Keyval>, value: Value) -> Result<()> {
         if self.get(keyval.number).is_some() {
             self.delete(object, keyval.number)?;
         }
-        self.0.lock().unwrap().push((keyval.clone(), Pointer(value)));
+        self.0.lock().unwrap().push((keyval.clone(), value));
         Ok(())
     }
 
@@ -101,7 +160,7 @@ impl Attributes {
     pub fn delete(&self, object: Handle, keyval: Handle) -> Result<()> {
         let found = self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).cloned();
         if let Some((key, value)) = found {
-            key.call_delete(object, value)?;
+            key.call_delete(object, &value)?;
             self.0.lock().unwrap().retain(|(key, _)| key.number != keyval);
             key.forget_if_unused();
         }
@@ -113,7 +172,7 @@ impl Attributes {
         loop {
             let last = self.0.lock().unwrap().last().cloned();
             let Some((key, value)) = last else { return Ok(()) };
-            key.call_delete(object, value)?;
+            key.call_delete(object, &value)?;
             self.0.lock().unwrap().retain(|(other, _)| other.number != key.number);
             key.forget_if_unused();
         }
@@ -124,7 +183,7 @@ impl Attributes {
         let mine = self.0.lock().unwrap().clone();
         let mut copies = Vec::with_capacity(mine.len());
         for (key, value) in mine {
-            if let Some(copy) = key.call_copy(object, value)? {
+            if let Some(copy) = key.call_copy(object, &value)? {
                 copies.push((key, copy));
             }
         }
@@ -134,7 +193,8 @@ impl Attributes {
 
 fn create(kind: Kind, copy: Callback, delete: Callback, extra: *mut c_void) -> Result<i32> {
     let (extra, freed) = (Pointer(extra), AtomicBool::new(false));
-    let made = OBJECTS.keyvals.insert_with(|number| Keyval { number, kind, copy, delete, extra, freed });
+    let proxies = OnceLock::new();
+    let made = OBJECTS.keyvals.insert_with(|number| Keyval { number, kind, copy, delete, extra, freed, proxies });
     made.map(|handle| handle.0 as i32).ok_or_else(|| Error::new(ERR_NO_MEM, "too many attribute keys exist; free some"))
 }
 
@@ -173,13 +233,18 @@ fn free(keyval: &mut i32, kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// The value that an object has for a key of its kind, and whether it has one.
-fn get(attributes: &Attributes, keyval: i32, kind: Kind) -> Result<(*mut c_void, bool)> {
-    if let Some(value) = attributes.get(Handle(keyval as u32)) {
-        return Ok((value, true));
+/// The value that an object has for a key of its kind.
+fn value(attributes: &Attributes, keyval: i32, kind: Kind) -> Result<Option<Value>> {
+    match attributes.get(Handle(keyval as u32)) {
+        Some(value) => Ok(Some(value)),
+        None => lookup(keyval, kind).map(|_| None),
     }
-    lookup(keyval, kind)?;
-    Ok((std::ptr::null_mut(), false))
+}
+
+/// The value that an object has for a key of its kind as C sees it, and whether it has one.
+fn get(attributes: &Attributes, keyval: i32, kind: Kind) -> Result<(*mut c_void, bool)> {
+    let found = value(attributes, keyval, kind)?;
+    Ok(found.map_or((std::ptr::null_mut(), false), |value| (value.pointer(), true)))
 }
 
 /// Deletes the attribute of an object for a key of its kind.
@@ -218,7 +283,7 @@ pub fn win_free_keyval(keyval: &mut i32) -> Result<()> {
 /// MPI_Comm_set_attr.
 pub fn comm_set_attr(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
     let object = world::comm(comm)?.clone();
-    object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, value)
+    object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, Value::Pointer(Pointer(value)))
 }
 
 /// MPI_Comm_get_attr: value and whether it is set; predefined attributes point to an int.
@@ -239,7 +304,7 @@ pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
 /// MPI_Type_set_attr.
 pub fn type_set_attr(datatype: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
     let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
-    object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, value)
+    object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, Value::Pointer(Pointer(value)))
 }
 
 /// MPI_Type_get_attr: value and whether it is set.
@@ -252,4 +317,35 @@ pub fn type_get_attr(datatype: Handle, keyval: i32) -> Result<(*mut c_void, bool
 pub fn type_delete_attr(datatype: Handle, keyval: i32) -> Result<()> {
     let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
     delete(&object.attributes, datatype, keyval, Kind::Datatype)
+}
+
+/// Sets an attribute of a communicator as Fortran does.
+pub fn comm_set_integer(comm: Handle, keyval: i32, value: i64) -> Result<()> {
+    let object = world::comm(comm)?.clone();
+    object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, Value::of_integer(value))
+}
+
+/// The value of an attribute of a communicator as Fortran sees it; the program's own keys only.
+pub fn comm_get_integer(comm: Handle, keyval: i32) -> Result<Option<i64>> {
+    let object = world::comm(comm)?.clone();
+    Ok(value(&object.attributes, keyval, Kind::Comm)?.map(|value| value.integer()))
+}
+
+/// Sets an attribute of a datatype as Fortran does.
+pub fn type_set_integer(datatype: Handle, keyval: i32, value: i64) -> Result<()> {
+    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, Value::of_integer(value))
+}
+
+/// The value of an attribute of a datatype as Fortran sees it.
+pub fn type_get_integer(datatype: Handle, keyval: i32) -> Result<Option<i64>> {
+    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    Ok(value(&object.attributes, keyval, Kind::Datatype)?.map(|value| value.integer()))
+}
+
+/// The functions of a key are of Fortran: they are called by these.
+pub fn set_proxies(keyval: i32, copy: Callback, delete: Callback) {
+    if let Some(key) = OBJECTS.keyvals.get(Handle(keyval as u32)) {
+        let _ = key.proxies.set((copy, delete));
+    }
 }

@@ -70,6 +70,33 @@ impl Status {
 pub type CopyCall =
     unsafe fn(Callback, Kind, Handle, i32, extra: *mut c_void, value: *mut c_void) -> (i32, bool, *mut c_void);
 
+/// As [`CopyCall`], with the function by which the one of Fortran is called before it.
+pub type FortranCopyCall =
+    unsafe fn(Callback, Callback, Kind, Handle, i32, extra: *mut c_void, value: i64) -> (i32, bool, i64);
+
+/// How functions are called that a program has registered through MPICH's own Fortran library.
+pub struct FortranCalls {
+    /// Calls an attribute copy function by its proxy, a function of that library; otherwise as [`Face::call_copy`], with
+    /// an integer for a value.
+    pub call_copy: FortranCopyCall,
+    /// As [`Face::call_delete`], by a proxy.
+    pub call_delete: unsafe fn(
+        proxy: Callback,
+        function: Callback,
+        kind: Kind,
+        object: Handle,
+        keyval: i32,
+        value: i64,
+        extra: *mut c_void,
+    ) -> i32,
+    /// As [`Face::call_grequest_query`].
+    pub call_grequest_query: unsafe fn(function: Callback, extra: *mut c_void) -> (i32, Status),
+    /// As [`Face::call_grequest_free`].
+    pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
+    /// As [`Face::call_grequest_cancel`].
+    pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
+}
+
 /// The table of one face: how its arrays look and how the program's callbacks are called.
 ///
 /// All functions are called with no lock of Towpath held. Codes are neutral on the Towpath side of each function.
@@ -114,6 +141,8 @@ pub struct Face {
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Calls a generalized request's cancel function.
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
+    /// For a library of Fortran bindings that is not part of Towpath; `None` where no such library fits.
+    pub fortran: Option<FortranCalls>,
 }
 
 /// A program's function as it handed it over. Predefined attribute functions are small numbers of the standard

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use towpath_base::sync::{AtomicU32, Ordering};
+use towpath_base::sync::{AtomicBool, AtomicU32, Ordering};
 
 use crate::constants::SUCCESS;
 use crate::error::{Error, Result};
-use crate::face::{Callback, Status};
+use crate::face::{Callback, Face, FortranCalls, Status};
 use crate::world;
 
 /// The program's functions and whether it said that the operation is complete.
@@ -16,6 +16,8 @@ pub struct Generalized {
     cancel: Callback,
     extra: *mut c_void,
     ends: Ends,
+    /// The functions are of Fortran.
+    fortran: AtomicBool,
 }
 
 /// Which of MPI_Grequest_complete and MPI_Request_free have been called. One word, so that of two threads that call them at
@@ -57,7 +59,7 @@ fn checked(code: i32, which: &str) -> Result<()> {
 impl Generalized {
     /// An operation that has not completed.
     pub fn new(query: Callback, free: Callback, cancel: Callback, extra: *mut c_void) -> Generalized {
-        Generalized { query, free_state: free, cancel, extra, ends: Ends::default() }
+        Generalized { query, free_state: free, cancel, extra, ends: Ends::default(), fortran: AtomicBool::new(false) }
     }
 
     /// MPI_Grequest_complete.
@@ -73,6 +75,16 @@ impl Generalized {
         self.ends.is_complete()
     }
 
+    /// The program gave the functions through MPICH's own Fortran library.
+    pub fn mark_fortran(&self) {
+        self.fortran.store(true, Ordering::Release);
+    }
+
+    /// How the functions are called, where that is not as C calls them.
+    fn fortran_calls(&self, face: &'static Face) -> Option<&'static FortranCalls> {
+        face.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
+    }
+
     /// MPI_Request_free. True when the operation was complete before: the free function is to be called, which
     /// [`Generalized::complete`] does otherwise.
     pub fn free(&self) -> bool {
@@ -82,23 +94,26 @@ impl Generalized {
     /// Asks the program for the status. No lock is held.
     pub fn call_query(&self) -> Result<Status> {
         let face = world::face().expect("a face made the request");
+        let call = self.fortran_calls(face).map_or(face.call_grequest_query, |calls| calls.call_grequest_query);
         // SAFETY: the program gave this function for this request.
-        let (code, status) = unsafe { (face.call_grequest_query)(self.query, self.extra) };
+        let (code, status) = unsafe { call(self.query, self.extra) };
         checked(code, "query").map(|()| status)
     }
 
     /// Lets the program free its state. No lock is held.
     pub fn call_free(&self) -> Result<()> {
         let face = world::face().expect("a face made the request");
+        let call = self.fortran_calls(face).map_or(face.call_grequest_free, |calls| calls.call_grequest_free);
         // SAFETY: as above.
-        checked(unsafe { (face.call_grequest_free)(self.free_state, self.extra) }, "free")
+        checked(unsafe { call(self.free_state, self.extra) }, "free")
     }
 
     /// Tells the program that its operation should be cancelled. No lock is held.
     pub fn call_cancel(&self) -> Result<()> {
         let face = world::face().expect("a face made the request");
+        let call = self.fortran_calls(face).map_or(face.call_grequest_cancel, |calls| calls.call_grequest_cancel);
         // SAFETY: as above.
-        checked(unsafe { (face.call_grequest_cancel)(self.cancel, self.extra, self.is_complete()) }, "cancel")
+        checked(unsafe { call(self.cancel, self.extra, self.is_complete()) }, "cancel")
     }
 }
 

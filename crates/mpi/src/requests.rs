@@ -521,6 +521,16 @@ pub fn grequest_start(query: Callback, free: Callback, cancel: Callback, extra: 
     world::lane()?.with(|state| state.requests.add(Work::Generalized(operation), Handle(0), None))
 }
 
+/// The functions of a generalized request are of Fortran; nothing happens where the request is no such one.
+pub fn grequest_of_fortran(request: Handle) {
+    let Ok(lane) = world::lane() else { return };
+    lane.with(|state| {
+        if let Ok(Work::Generalized(operation)) = state.requests.work(request) {
+            operation.mark_fortran();
+        }
+    });
+}
+
 /// MPI_Grequest_complete.
 pub fn grequest_complete(request: Handle) -> Result<()> {
     let lane = world::lane()?;
