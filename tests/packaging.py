@@ -25,6 +25,7 @@ MANYLINUX = (2, 28)
 # What a wheel may need of the system (PEP 600 allows more).
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2",
                     "ld-linux-aarch64.so.1"}
+LARGEST_WHEEL = 4_000_000
 # Never unloaded: threads and handlers may point into them.
 KEPT = {"libmpi.so.12", "libmpi_abi.so.1"}
 
@@ -37,7 +38,8 @@ class Subject:
         self.wheel = environments.newest_wheel(wheels)
         self.venv = environments.towpath_venv(venv, wheels)
         self.tag = self.wheel.stem.rsplit("-", 1)[1]
-        self.files = {path.relative_to(self.prefix).as_posix(): path for path in self.prefix.rglob("*") if path.is_file()}
+        self.files = {path.relative_to(self.prefix).as_posix(): path for path in self.prefix.rglob("*")
+                      if path.is_file() and path.parent.name != ".debug"}
         self.binaries = {name: path for name, path in self.files.items() if path.read_bytes()[:4] == b"\x7fELF"}
 
     def libraries(self):
@@ -130,6 +132,21 @@ def wheel_is_complete(subject):
         assert not name.startswith("lib/") or installed.read_bytes() == path.read_bytes(), f"{installed} has changed"
 
 
+def debugging_apart(subject):
+    """Files are stripped; symbols and line tables lie beside them, where debuggers look; the wheel is small without them."""
+    for name, path in subject.binaries.items():
+        if name.startswith("lib/") and path.name not in KEPT | {"libtowpath-malloc.so"}:
+            continue  # It holds nothing, and leads to another library.
+        sections = subprocess.run(["readelf", "-W", "-S", path], capture_output=True, text=True, check=True).stdout
+        assert ".symtab" not in sections and ".debug_" not in sections, f"{name} is not stripped"
+        debug = path.parent / ".debug" / f"{path.name}.debug"
+        assert ".gnu_debuglink" in sections and debug.exists(), f"{name} leads to no {debug}"
+        kept = subprocess.run(["readelf", "-W", "-S", debug], capture_output=True, text=True, check=True).stdout
+        assert ".symtab" in kept and ".debug_line" in kept, f"{debug} has no line tables"
+    size = subject.wheel.stat().st_size
+    assert size <= LARGEST_WHEEL, f"{subject.wheel.name} has {size} bytes"
+
+
 def info(subject):
     """`towpath info --json` of the wheel is JSON, finds every library that is installed, and all are of its own version."""
     said = json.loads(subject.run(subject.venv / "bin" / "towpath", "info", "--json", "--ranks", "2"))
@@ -173,7 +190,7 @@ def auditor(subject):
     assert f'consistent with the following platform tag: "{subject.tag}"' in said, said
 
 
-CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, info, ring, shared_malloc]
+CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, debugging_apart, info, ring, shared_malloc]
 
 
 def interfaces(subject):

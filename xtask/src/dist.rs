@@ -1,4 +1,5 @@
-//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig.
+//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; debugging information in lib/.debug and
+//! bin/.debug.
 //!
 //! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker script, a shell script, or
 //! a small library that needs the real one.
@@ -71,6 +72,7 @@ fn successful(command: &mut Command) -> Result<(), String> {
 /// Builds the libraries and the programs; returns the folder with the results.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
     for package in packages() {
+        println!("building {package}");
         // Only the shared library: the archive would double the time of the link.
         let words = ["rustc", "-q", "--profile", profile, "-p", package, "--lib", "--crate-type", "cdylib"];
         successful(cargo(root).args(words))?;
@@ -145,13 +147,30 @@ fn write(path: &Path, text: &str, executable: bool) -> Result<(), String> {
         .map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
+/// Installs a library or a program without what only debuggers and backtraces read: its symbols and line tables go into
+/// `.debug/NAME.debug` beside it, where both look. Where there is no objcopy (binutils), the file stays whole.
+fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
+    let objcopy = std::env::var_os("OBJCOPY").unwrap_or_else(|| "objcopy".into());
+    if Command::new(&objcopy).arg("--version").output().is_err() {
+        return copy(from, to);
+    }
+    let name = to.file_name().and_then(|name| name.to_str()).ok_or_else(|| format!("{} is no file", to.display()))?;
+    let folder = to.with_file_name(".debug");
+    fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    let (debug, fresh) = (folder.join(format!("{name}.debug")), to.with_extension("new"));
+    successful(Command::new(&objcopy).arg("--only-keep-debug").arg(from).arg(&debug))?;
+    let link = format!("--add-gnu-debuglink={}", debug.display());
+    successful(Command::new(&objcopy).args(["--strip-all", &link]).arg(from).arg(&fresh))?;
+    fs::rename(&fresh, to).map_err(|e| format!("cannot make {}: {e}", to.display()))
+}
+
 fn libraries(target: &Path, prefix: &Path) -> Result<(), String> {
     let lib = prefix.join("lib");
     for (_, built, installed, linked) in LIBRARIES {
-        copy(&target.join(built), &lib.join(installed))?;
+        copy_stripped(&target.join(built), &lib.join(installed))?;
         write(&lib.join(linked), &format!("INPUT({installed})\n"), false)?;
     }
-    copy(&target.join(PRELOADED.1), &lib.join(PRELOADED.2))?;
+    copy_stripped(&target.join(PRELOADED.1), &lib.join(PRELOADED.2))?;
     for (name, stands_for, linked) in SHIMS {
         shim(&lib, name, stands_for)?;
         if let Some(linked) = linked {
@@ -188,7 +207,7 @@ fn headers(root: &Path, prefix: &Path) -> Result<(), String> {
 fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
     let bin = prefix.join("bin");
     for name in ["mpiexec", "mpirun", "towpath"] {
-        copy(&target.join(name), &bin.join(name))?;
+        copy_stripped(&target.join(name), &bin.join(name))?;
     }
     let script =
         fs::read_to_string(root.join("tools/mpicc.in")).map_err(|e| format!("cannot read tools/mpicc.in: {e}"))?;
