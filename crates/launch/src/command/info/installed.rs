@@ -41,11 +41,29 @@ fn library(folder: &Path, name: &str, purpose: &str) -> Row {
         (Value::Nothing("missing"), format!("{purpose}; not in {}", folder.display()))
     } else {
         match version_of(&path) {
-            Ok(version) => (Value::text(version), purpose.to_owned()),
+            Ok(version) => {
+                let remark = if version.starts_with("Towpath ") { purpose.to_owned() } else { overwritten(name) };
+                (Value::text(version), remark)
+            }
             Err(sentence) => (Value::text("does not load"), format!("{purpose}; {sentence}")),
         }
     };
     Row::new(name, name, value, remark).with("path", Value::text(path.to_string_lossy()))
+}
+
+/// What a person must know of a file that another package has put in the place of Towpath's: packages of Python do that
+/// without a word.
+fn overwritten(name: &str) -> String {
+    format!(
+        "WARNING: this {name} is not Towpath's, another MPI package has put it here; remove that package (pip uninstall \
+         mpich, for instance), then install Towpath again (pip install --force-reinstall towpath)"
+    )
+}
+
+/// Whether a file is Towpath's mpiexec, which has the names of its settings inside.
+fn is_own(mpiexec: &Path) -> bool {
+    let mark = b"TOWPATH_JOB";
+    std::fs::read(mpiexec).is_ok_and(|bytes| bytes.windows(mark.len()).any(|window| window == mark))
 }
 
 /// Loads a library as a program would and asks what it is (MPI_Get_library_version may be called before MPI_Init).
@@ -87,6 +105,10 @@ fn loader_says() -> String {
 /// Whose mpiexec a person would start.
 fn mpiexec(bin: &Path) -> Row {
     let own = bin.join("mpiexec");
+    if own.is_file() && !is_own(&own) {
+        return Row::new("mpiexec", "mpiexec", Value::text("not Towpath's"), overwritten("mpiexec"))
+            .with("path", Value::text(own.to_string_lossy()));
+    }
     let path = config::environment("PATH").unwrap_or_default();
     let first = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|file| file.is_file());
     let same = |file: &PathBuf| std::fs::canonicalize(file).ok() == std::fs::canonicalize(&own).ok();
@@ -98,4 +120,20 @@ fn mpiexec(bin: &Path) -> Row {
         None => (Value::Nothing("not in PATH"), format!("put {} into PATH", bin.display())),
     };
     Row::new("mpiexec", "mpiexec", value, remark).with("path", Value::text(own.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_mpiexec_of_another_package_is_recognised() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = |content: &str| {
+            std::fs::write(folder.path().join("mpiexec"), content).unwrap();
+            format!("{:?}", mpiexec(folder.path()))
+        };
+        assert!(said("#!/bin/sh\nexec mpiexec.hydra").contains("WARNING"));
+        assert!(!said("a program with TOWPATH_JOB inside").contains("WARNING"));
+    }
 }
