@@ -1,11 +1,12 @@
 """Build hook of the wheel: lays Towpath out with `xtask dist` and maps every file to its place in the environment.
 
-A wheel holds no symlinks, so a link becomes a copy of what it points to. The platform tag says which glibc the files need; with
+Debugging information stays outside the wheel. A wheel holds no symlinks, so a link becomes a copy of what it points to. The platform tag says which glibc the files need; with
 TOWPATH_WHEEL_FROM an existing layout is taken instead of building one.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -28,15 +29,28 @@ def newest_glibc(files):
 class LayOut(BuildHookInterface):
     """Fills the wheel's data and scripts folders."""
 
+    def build(self, prefix):
+        """Builds from source; what is missing for that is said in a sentence instead of a traceback."""
+        cargo = os.environ.get("CARGO", "cargo")
+        compiler = os.environ.get("CC", "cc").split()[0]
+        missing = [f"{what} ({program})" for what, program in [("Rust", cargo), ("a C compiler", compiler)] if not shutil.which(program)]
+        if missing:
+            self.app.abort(f"Towpath cannot be built from source: {' and '.join(missing)} cannot be found. Install Rust (https://rustup.rs) "
+                           "and a C compiler (Debian: apt install gcc), or install a wheel of Towpath, which needs neither.")
+        self.app.display_info("building Towpath takes some minutes; pip -v shows what is being built")
+        command = [cargo, "run", "-q", "-p", "xtask", "--", "dist", "--prefix", prefix]
+        status = subprocess.run(command, cwd=self.root).returncode
+        if status:
+            self.app.abort(f"Towpath cannot be built from source: {' '.join(command)} ended with {status}; its messages stand above.")
+
     def initialize(self, version, build_data):
         prefix = os.environ.get("TOWPATH_WHEEL_FROM")
         if prefix is None:
             self._folder = tempfile.TemporaryDirectory(prefix="towpath-wheel-")
             prefix = self._folder.name
-            cargo = os.environ.get("CARGO", "cargo")
-            subprocess.run([cargo, "run", "-q", "-p", "xtask", "--", "dist", "--prefix", prefix], cwd=self.root, check=True)
+            self.build(prefix)
         prefix = Path(prefix)
-        files = [path for path in sorted(prefix.rglob("*")) if path.is_file()]
+        files = [path for path in sorted(prefix.rglob("*")) if path.is_file() and path.parent.name != ".debug"]
         if not any(path.name == "libmpi.so.12" for path in files):
             raise RuntimeError(f"{prefix} holds no libmpi.so.12: `xtask dist` did not finish")
         for path in files:
