@@ -75,6 +75,8 @@ pub struct Objects {
     pub file_errhandler: Mutex<Arc<Errhandler>>,
     /// Error classes and codes.
     pub errors: Registry,
+    /// What MPI_INFO_ENV holds.
+    pub environment: OnceLock<Pairs>,
     /// Where this process runs.
     pub instances: Mutex<Instances>,
 }
@@ -112,6 +114,7 @@ pub static OBJECTS: LazyLock<Objects> = LazyLock::new(|| {
         fatal,
         returning,
         errors: Registry::default(),
+        environment: OnceLock::new(),
         instances: Mutex::default(),
     }
 });
@@ -153,6 +156,7 @@ pub struct World {
 #[derive(Debug)]
 struct Predefined {
     tag_ub: i32,
+    host: i32,
     io: i32,
     wtime_is_global: i32,
     universe_size: i32,
@@ -355,13 +359,18 @@ pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
             attributes.last_used_code.store(OBJECTS.errors.last_used() as u32, Ordering::Relaxed);
             Some(attributes.last_used_code.as_ptr().cast())
         }
-        HOST => None,
+        HOST => Some(address(&attributes.host)),
         _ => return None,
     })
 }
 
-/// What MPI_INFO_ENV holds (11.2.1).
+/// What MPI_INFO_ENV holds (11.2.1): found out once, so that it is the same before and after MPI_Init. No launcher is asked for
+/// a thread level, so there is no key for one.
 pub fn environment_pairs() -> Pairs {
+    OBJECTS.environment.get_or_init(look_at_environment).clone()
+}
+
+fn look_at_environment() -> Pairs {
     let mut pairs = Pairs::default();
     let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     if let Some(command) = arguments.next() {
@@ -369,20 +378,15 @@ pub fn environment_pairs() -> Pairs {
     }
     pairs.set("argv", &arguments.collect::<Vec<_>>().join(" "));
     if let Ok(directory) = std::env::current_dir() {
-        pairs.set("wd", &directory.to_string_lossy());
+        pairs.set("wdir", &directory.to_string_lossy());
     }
     pairs.set("host", &crate::environment::host_name());
     pairs.set("arch", std::env::consts::ARCH);
     pairs.set("mpi_memory_alloc_kinds", "system,mpi");
-    if let Some(world) = WORLD.get() {
-        pairs.set("maxprocs", &world.job.size.to_string());
-        let level = match world.thread_level {
-            THREAD_SINGLE => "MPI_THREAD_SINGLE",
-            THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
-            THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",
-            _ => "MPI_THREAD_MULTIPLE",
-        };
-        pairs.set("thread_level", level);
+    // Where nobody has launched the process there is one.
+    let processes = towpath_launch::client::seen().map(|seen| seen.place.map_or(Some(1), |(_, size)| size));
+    if let Ok(Some(processes)) = processes {
+        pairs.set("maxprocs", &processes.to_string());
     }
     pairs
 }
@@ -459,6 +463,7 @@ fn build(thread_level: i32) -> Result<World> {
         contexts: AtomicU32::new(2),
         attributes: Predefined {
             tag_ub: i32::MAX,
+            host: PROC_NULL,
             io: job.rank as i32,
             // Hosts do not share a clock; the processes of one host do.
             wtime_is_global: i32::from(!several),
