@@ -31,7 +31,7 @@ impl MPI_Status {
             source: rank_in(self.source),
             tag: tag_in(self.tag),
             error: error_code_in(self.error),
-            bytes: i64::from(self.count_low as u32) | i64::from(self.count_high_and_cancelled >> 1) << 32,
+            bytes: i64::from(self.count_low as u32) | i64::from(self.count_high_and_cancelled as u32 >> 1) << 32,
             cancelled: self.count_high_and_cancelled & 1 != 0,
         }
     }
