@@ -4,6 +4,29 @@
  */
 #include "check.h"
 
+/* The least difference between the largest and the smallest of so many factors that do not rise, by trying all. */
+static int least_difference(int nodes, int number, int largest, int smallest)
+{
+    int least = 1 << 30;
+    if (number == 0)
+        return nodes == 1 ? largest - smallest : least;
+    for (int factor = 1; factor <= nodes && factor <= smallest; factor++) {
+        if (nodes % factor)
+            continue;
+        int difference = least_difference(nodes / factor, number - 1, largest > factor ? largest : factor, factor);
+        least = difference < least ? difference : least;
+    }
+    return least;
+}
+
+static void balanced(int nodes, int number)
+{
+    int dims[4] = {0}, least = least_difference(nodes, number, 0, nodes);
+    CALL(MPI_Dims_create(nodes, number, dims));
+    CHECK(dims[0] - dims[number - 1] == least, "%d nodes in %d dimensions: %d to %d, but a difference of %d is possible", nodes,
+          number, dims[0], dims[number - 1], least);
+}
+
 static void all_of(int nodes, int number)
 {
     int dims[6] = {0}, product = 1;
@@ -31,6 +54,13 @@ int main(int argc, char **argv)
     for (int nodes = 1; nodes <= 300; nodes++)
         for (int number = 1; number <= 5; number++)
             all_of(nodes, number);
+    for (int number = 2; number <= 4; number++) {
+        for (int nodes = 1; nodes <= 1000; nodes++)
+            balanced(nodes, number);
+        balanced(7488, number);
+        balanced(9240, number);
+        balanced(10000, number);
+    }
     expect(6, 2, (int[]){0, 0}, (int[]){3, 2});
     expect(7, 2, (int[]){0, 0}, (int[]){7, 1});
     expect(6, 3, (int[]){0, 3, 0}, (int[]){2, 3, 1});

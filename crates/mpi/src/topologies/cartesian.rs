@@ -214,23 +214,49 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     Ok(())
 }
 
-/// `count` factors of `number`, falling, as close to each other as possible: the largest is the smallest divisor
-/// that leaves a rest which the other dimensions can take without exceeding it.
+/// `count` factors of `number`, falling, such that the largest and the smallest differ least; among those the first in the
+/// order of words.
 fn balanced(number: i64, count: usize) -> Vec<i64> {
-    /// Tries the `divisors` (of the first number, rising) up to `most` as the largest factor.
-    fn search(number: i64, count: usize, most: i64, divisors: &[i64]) -> Option<Vec<i64>> {
-        if count == 1 {
-            return (number <= most).then(|| vec![number]);
+    let divisors = divisors(number);
+    let mut best: Option<Vec<i64>> = None;
+    for &largest in divisors.iter().filter(|&&divisor| at_least(divisor, count, number)) {
+        let difference = best.as_ref().map_or(largest, |best| best[0] - best[count - 1]);
+        // What is better than the best one so far has no smaller factor than this.
+        let mut least = (largest - difference + 1).max(1);
+        while let Some(rest) = factors(number / largest, count - 1, least, largest, &divisors) {
+            least = rest.last().map_or(largest, |&last| last) + 1;
+            best = Some([vec![largest], rest].concat());
         }
-        let large_enough = |&&divisor: &&i64| divisor.checked_pow(count as u32).is_none_or(|power| power >= number);
-        let divides = |&&divisor: &&i64| divisor <= most && number % divisor == 0;
-        divisors.iter().filter(large_enough).filter(divides).find_map(|&divisor| {
-            let mut rest = search(number / divisor, count - 1, divisor, divisors)?;
-            rest.insert(0, divisor);
-            Some(rest)
-        })
+        // A larger factor leaves less for the others, which must be larger too.
+        if !at_most(least, count - 1, number / largest) {
+            break;
+        }
     }
-    search(number, count, number, &divisors(number)).expect("number itself and ones are a solution")
+    best.expect("number itself and ones are a solution")
+}
+
+/// The first `count` factors of `number` in the order of words, falling, all between `least` and `most`; the `divisors` are
+/// rising.
+fn factors(number: i64, count: usize, least: i64, most: i64, divisors: &[i64]) -> Option<Vec<i64>> {
+    if count == 0 {
+        return (number == 1 && least <= most).then(Vec::new);
+    }
+    let candidates = divisors.iter().copied().filter(|&divisor| (least..=most).contains(&divisor));
+    let dividing = candidates.filter(|&divisor| number % divisor == 0 && at_least(divisor, count, number));
+    dividing.take_while(|&divisor| at_most(least, count - 1, number / divisor)).find_map(|divisor| {
+        let rest = factors(number / divisor, count - 1, least, divisor, divisors)?;
+        Some([vec![divisor], rest].concat())
+    })
+}
+
+/// Whether `factor` to the power of `count` is at least `number`.
+fn at_least(factor: i64, count: usize, number: i64) -> bool {
+    factor.checked_pow(count as u32).is_none_or(|power| power >= number)
+}
+
+/// Whether `factor` to the power of `count` is at most `number`.
+fn at_most(factor: i64, count: usize, number: i64) -> bool {
+    factor.checked_pow(count as u32).is_some_and(|power| power <= number)
 }
 
 /// All divisors of a positive number, rising.
@@ -255,8 +281,43 @@ mod tests {
             (64, 3, vec![4, 4, 4]),
             (2_147_483_647, 3, vec![2_147_483_647, 1, 1]),
             (1_073_741_824, 30, vec![2; 30]),
+            (7488, 3, vec![26, 18, 16]),
+            (5, 1, vec![5]),
         ] {
             assert_eq!(balanced(number, count), expected);
+        }
+    }
+
+    /// The least difference between the largest and the smallest of `count` factors, by trying all.
+    fn least_difference(number: i64, count: usize, largest: i64, smallest: i64) -> Option<i64> {
+        if count == 0 {
+            return (number == 1).then_some(largest - smallest);
+        }
+        let divisors = (1..=number.min(smallest)).filter(|divisor| number % divisor == 0);
+        let next = |divisor| least_difference(number / divisor, count - 1, largest.max(divisor), divisor);
+        divisors.filter_map(next).min()
+    }
+
+    #[test]
+    fn no_other_factors_are_closer_to_each_other() {
+        for number in (1..1500).chain([2310, 4096, 5040, 7488, 7560, 9240, 9973, 10_000]) {
+            for count in 1..=4 {
+                let found = balanced(number, count);
+                assert_eq!((found.len(), found.iter().product()), (count, number), "{found:?}");
+                assert!(found.is_sorted_by(|one, other| one >= other), "{found:?}");
+                let least = least_difference(number, count, 0, number);
+                assert_eq!(Some(found[0] - found[count - 1]), least, "{number} as {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_with_many_divisors_are_no_burden() {
+        for number in [1_396_755_360, 223_092_870, 2_095_133_040, 1_073_741_824, 1_549_681_956, 2_147_483_647] {
+            for count in 1..=30 {
+                let found = balanced(number, count);
+                assert_eq!(found.iter().product::<i64>(), number);
+            }
         }
     }
 }
