@@ -112,6 +112,16 @@ pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Typ
     }
 }
 
+/// A datatype for no elements of MPI_DATATYPE_NULL, which programs pass beside MPI_PROC_NULL above all, and which MPICH and
+/// Intel MPI take in point-to-point calls and MPI_Bcast. Anything else is the error.
+#[cold]
+pub(crate) fn of_no_elements<'a>(datatype: Handle, count: i64, error: Error) -> Result<&'a Arc<Type>> {
+    if datatype == DATATYPE_NULL && count == 0 {
+        return lookup(BYTE, "datatype");
+    }
+    Err(error)
+}
+
 #[cold]
 fn unknown<T>(datatype: Handle, argument: &str) -> Result<T> {
     if datatype == DATATYPE_NULL {

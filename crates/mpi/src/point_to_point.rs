@@ -97,7 +97,10 @@ pub(crate) fn outgoing<'a>(
     comm: Handle,
 ) -> Result<Outgoing<'a>> {
     let comm = world::comm(comm)?;
-    let kind = datatypes::lookup(datatype, "datatype")?;
+    let kind = match datatypes::lookup(datatype, "datatype") {
+        Ok(kind) => kind,
+        Err(error) => datatypes::of_no_elements(datatype, count, error)?,
+    };
     check_buffer(buffer, count, kind)?;
     check_tag(tag)?;
     let peer = comm.target(dest, "dest")?;
@@ -114,7 +117,10 @@ pub(crate) fn incoming<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<Incoming<'a>> {
-    let kind = datatypes::lookup(datatype, "datatype")?;
+    let kind = match datatypes::lookup(datatype, "datatype") {
+        Ok(kind) => kind,
+        Err(error) => datatypes::of_no_elements(datatype, count, error)?,
+    };
     check_buffer(buffer, count, kind)?;
     let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
     Ok(Incoming { comm, kind, peer, tag, nobody })
