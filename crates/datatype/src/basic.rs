@@ -40,6 +40,8 @@ pub enum Class {
     Packed,
     /// Value and index of `MPI_MINLOC` and `MPI_MAXLOC`, as the C structure of the two.
     Pair(Basic, Basic),
+    /// No data: a place in a structure that is its lower or its upper bound (MPI-1).
+    Marker,
 }
 
 /// Which row of "types allowed for predefined reduction operations" (MPI 5.0, section 6.9.2) a type belongs to.
@@ -91,7 +93,7 @@ macro_rules! basics {
     };
 }
 
-use Class::{Byte, Character, Complex, Float as Real, Logical, Packed, Pair, Signed, Unsigned};
+use Class::{Byte, Character, Complex, Float as Real, Logical, Marker, Packed, Pair, Signed, Unsigned};
 use Float::{Double, Extended, Half, Quad, Single};
 
 // Variant, number, name, class, group, alignment, size in external32 (table 14.2; `long` has 4 bytes there, and
@@ -137,6 +139,9 @@ basics! {
     CBool = 0x238, "MPI_C_BOOL", Logical(1), Logical, 1, 1;
     CxxBool = 0x239, "MPI_CXX_BOOL", Logical(1), Logical, 1, 1;
     Wchar = 0x23c, "MPI_WCHAR", Character(4), None, 4, 2;
+    // No longer in the standard, but in the MPICH interface; numbers that the standard leaves free.
+    LowerBound = 0x23d, "MPI_LB", Marker, None, 1, 0;
+    UpperBound = 0x23e, "MPI_UB", Marker, None, 1, 0;
     // Not in the standard, but a C type of the MPICH interface; a number that the standard leaves free.
     CFloat16 = 0x23f, "MPIX_C_FLOAT16", Real(Half), Floating, 2, 2;
     Int8 = 0x240, "MPI_INT8_T", Signed(1), CInteger, 1, 1;
@@ -204,6 +209,7 @@ impl Class {
             Class::Float(float) => float.size(),
             Class::Complex(float) => 2 * float.size(),
             Class::Byte | Class::Packed => 1,
+            Class::Marker => 0,
             Class::Pair(value, index) => value.size() + index.size(),
         }
     }

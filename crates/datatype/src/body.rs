@@ -1,7 +1,8 @@
 //! What a datatype amounts to: bounds, sizes, plan. Every constructor is a few of the operations below.
 //!
 //! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the least and the greatest of the type map, unless
-//! a component was resized; then only the resized components count ("markers"). A structure's extent is rounded up to
+//! a component was resized; then only the resized components count ("markers"). MPI_LB and MPI_UB of MPI-1 are markers of one
+//! bound only. A structure's extent is rounded up to
 //! the alignment of its members. An empty type map has all bounds 0 and leaves those of its surroundings alone.
 //! Everything is `i64` and checked: a type whose bounds do not fit is an error, never a wrapped number.
 
@@ -30,8 +31,10 @@ pub(crate) struct Body {
     pub(crate) ub: i64,
     pub(crate) true_lb: i64,
     pub(crate) true_ub: i64,
-    /// Whether a resized type decides the bounds.
-    pub(crate) marked: bool,
+    /// Whether a resized type or MPI_LB decides the lower bound.
+    pub(crate) lb_marked: bool,
+    /// Whether a resized type or MPI_UB decides the upper bound.
+    pub(crate) ub_marked: bool,
     /// Greatest alignment of a member.
     pub(crate) alignment: i64,
     /// Basic elements as `MPI_Get_elements` counts them: a pair is two.
@@ -64,7 +67,8 @@ impl Body {
             ub: 0,
             true_lb: 0,
             true_ub: 0,
-            marked: false,
+            lb_marked: false,
+            ub_marked: false,
             alignment: 1,
             elements: 0,
             external: 0,
@@ -75,6 +79,11 @@ impl Body {
 
     /// One basic element.
     pub(crate) fn basic(basic: Basic) -> Body {
+        match basic {
+            Basic::LowerBound => return Body { lb_marked: true, ..Body::empty() },
+            Basic::UpperBound => return Body { ub_marked: true, ..Body::empty() },
+            _ => {}
+        }
         let (plan, elements) = match basic.pair() {
             Some((value, index, offset)) => {
                 let mut parts = Gather::default();
@@ -91,7 +100,8 @@ impl Body {
             ub: basic.extent() as i64,
             true_lb: 0,
             true_ub: end as i64,
-            marked: false,
+            lb_marked: false,
+            ub_marked: false,
             alignment: basic.alignment() as i64,
             elements,
             external: basic.external32_size() as i64,
@@ -106,7 +116,7 @@ impl Body {
 
     /// Whether the type map has an entry or a marker.
     fn has_map(&self) -> bool {
-        self.elements > 0 || self.marked
+        self.elements > 0 || self.lb_marked || self.ub_marked
     }
 
     /// The same number of elements with other bounds and layout: copies of `self` between the displacements `low`
@@ -126,7 +136,8 @@ impl Body {
             ub,
             true_lb,
             true_ub,
-            marked: self.marked,
+            lb_marked: self.lb_marked,
+            ub_marked: self.ub_marked,
             alignment: self.alignment,
             elements: self.elements.checked_mul(copies).ok_or(Error::Overflow { what: "number of elements" })?,
             external: self.external.checked_mul(copies).ok_or(SIZE)?,
@@ -215,8 +226,9 @@ impl Body {
     /// One part after the other, as in a C structure.
     pub(crate) fn structure(parts: &[Body]) -> Result<Body> {
         let mut whole = Body::empty();
-        let marked = parts.iter().any(|part| part.marked);
-        let mut bounds: Option<(i64, i64)> = None;
+        whole.lb_marked = parts.iter().any(|part| part.lb_marked);
+        whole.ub_marked = parts.iter().any(|part| part.ub_marked);
+        let (mut lower, mut upper): (Option<i64>, Option<i64>) = (None, None);
         let mut data: Option<(i64, i64)> = None;
         for part in parts.iter().filter(|part| part.has_map()) {
             whole.size = whole.size.checked_add(part.size).ok_or(SIZE)?;
@@ -224,18 +236,20 @@ impl Body {
             whole.elements += part.elements;
             whole.alignment = whole.alignment.max(part.alignment);
             whole.uniform = whole.uniform.with(part.uniform);
-            if part.marked == marked {
-                bounds = Some(union(bounds, part.lb, part.ub));
+            if if whole.lb_marked { part.lb_marked } else { part.elements > 0 } {
+                lower = Some(lower.map_or(part.lb, |lower| lower.min(part.lb)));
+            }
+            if if whole.ub_marked { part.ub_marked } else { part.elements > 0 } {
+                upper = Some(upper.map_or(part.ub, |upper| upper.max(part.ub)));
             }
             if part.size > 0 {
                 data = Some(union(data, part.true_lb, part.true_ub));
             }
         }
-        (whole.lb, whole.ub) = bounds.unwrap_or((0, 0));
+        (whole.lb, whole.ub) = (lower.unwrap_or(0), upper.unwrap_or(0));
         (whole.true_lb, whole.true_ub) = data.unwrap_or((0, 0));
-        whole.marked = marked;
         let mut whole = whole.checked()?;
-        if !marked {
+        if !whole.lb_marked && !whole.ub_marked {
             let excess = whole.extent().rem_euclid(whole.alignment);
             let padding = if excess == 0 { 0 } else { whole.alignment - excess };
             whole.ub = whole.ub.checked_add(padding).ok_or(BOUNDS)?;
@@ -250,7 +264,7 @@ impl Body {
             let rule = format!("lb ({lb}) and extent together must fit in a signed 64-bit integer");
             return Err(Error::Argument { argument: "extent".into(), value: extent, rule });
         };
-        Body { lb, ub, marked: true, ..self }.checked()
+        Body { lb, ub, lb_marked: true, ub_marked: true, ..self }.checked()
     }
 }
 

@@ -70,6 +70,27 @@ fn resized_types_decide_the_bounds_of_what_contains_them() {
 }
 
 #[test]
+fn the_markers_of_mpi_1_decide_one_bound_each() {
+    use Basic::{Char, Double, Int, LowerBound, UpperBound};
+    let structure = |places: &[i64], types: &[Basic]| {
+        let (ones, types) = (vec![1; types.len()], types.iter().copied().map(named).collect::<Vec<_>>());
+        Datatype::structure(&ones, places, &types, SMALL).expect("a valid structure")
+    };
+    let both = structure(&[-4, 0, 12], &[LowerBound, Int, UpperBound]);
+    assert_eq!(bounds(&both), [4, -4, 16, 0, 4]);
+    assert_eq!(made(Datatype::contiguous(2, &both, SMALL)), [8, -4, 32, 0, 20]);
+    assert_eq!(bounds(&structure(&[-3, 0], &[LowerBound, Int])), [4, -3, 7, 0, 4]);
+    assert_eq!(bounds(&structure(&[0, 16], &[Int, UpperBound])), [4, 0, 16, 0, 4]);
+    assert_eq!(bounds(&structure(&[4, 2], &[Int, UpperBound])), [4, 4, -2, 4, 4]);
+    assert_eq!(bounds(&structure(&[0, 3, 8], &[Char, LowerBound, Double])), [9, 3, 13, 0, 16]);
+    let resized = Datatype::resized(-2, 10, &named(Int), SMALL).expect("a valid type");
+    let wider = Datatype::structure(&[1, 1], &[0, 20], &[resized, named(UpperBound)], SMALL);
+    assert_eq!(made(wider), [4, -2, 22, 0, 4]);
+    assert_eq!(bounds(&named(LowerBound)), [0, 0, 0, 0, 0]);
+    assert_eq!((named(UpperBound).elements(), named(UpperBound).single_basic()), (0, None));
+}
+
+#[test]
 fn bounds_beyond_32_and_up_to_63_bits() {
     let double = named(Basic::Double);
     let far = Datatype::vector(3, 1, 1 << 40, &double, Form::Large).expect("a valid type");

@@ -198,7 +198,8 @@ pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
         Class::Complex(Float::Extended) => numeric::<Complex<Extended>>(operation),
         Class::Complex(Float::Quad) => numeric::<Complex<Quad>>(operation),
         Class::Pair(..) => located(operation, basic),
-        Class::Signed(_) | Class::Unsigned(_) | Class::Logical(_) | Class::Character(_) | Class::Packed => None,
+        Class::Signed(_) | Class::Unsigned(_) | Class::Logical(_) | Class::Character(_) => None,
+        Class::Packed | Class::Marker => None,
     }
 }
 

@@ -304,7 +304,8 @@ fn every_operation_on_every_type_agrees_with_the_model() {
 fn a_kernel_exists_exactly_where_the_operation_is_supported() {
     for (operation, basic) in combinations() {
         let accumulates = matches!(operation, Operation::Replace | Operation::NoOp);
-        let expected = accumulates || supports(operation, basic);
+        let moved = operation == Operation::NoOp || basic.size() > 0;
+        let expected = accumulates && moved || supports(operation, basic);
         assert_eq!(kernel(operation, basic).is_some(), expected, "{} on {}", operation.name(), basic.name());
     }
 }
@@ -348,7 +349,7 @@ fn the_table_is_that_of_the_standard_and_of_two_other_libraries() {
 #[test]
 fn replace_copies_and_leaves_padding_and_no_op_does_nothing() {
     let mut random = Random(2);
-    for &basic in basic::ALL {
+    for &basic in basic::ALL.iter().filter(|basic| basic.size() > 0) {
         let input = random.bytes(5 * basic.extent());
         let before = random.bytes(5 * basic.extent());
         let mut inout = before.clone();

@@ -246,6 +246,10 @@ pub const REAL16: Handle = Handle(0x2e2);
 pub const COMPLEX16: Handle = Handle(0x2e3);
 /// MPI_COMPLEX32
 pub const COMPLEX32: Handle = Handle(0x2eb);
+/// MPI_LB
+pub const LB: Handle = Handle(0x23d);
+/// MPI_UB
+pub const UB: Handle = Handle(0x23e);
 /// MPIX_C_FLOAT16
 pub const MPIX_C_FLOAT16: Handle = Handle(0x23f);
 /// MPI_SUCCESS
@@ -572,6 +576,8 @@ pub const COMM_TYPE_HW_UNGUIDED: i32 = 222;
 pub const COMM_TYPE_HW_GUIDED: i32 = 223;
 /// MPI_COMM_TYPE_RESOURCE_GUIDED
 pub const COMM_TYPE_RESOURCE_GUIDED: i32 = 224;
+/// MPIX_COMM_TYPE_NEIGHBORHOOD
+pub const MPIX_COMM_TYPE_NEIGHBORHOOD: i32 = 225;
 /// MPI_LOCK_EXCLUSIVE
 pub const LOCK_EXCLUSIVE: i32 = 301;
 /// MPI_LOCK_SHARED
@@ -873,6 +879,8 @@ pub fn datatype_name(datatype: Handle) -> &'static str {
         0x2e2 => "MPI_REAL16",
         0x2e3 => "MPI_COMPLEX16",
         0x2eb => "MPI_COMPLEX32",
+        0x23d => "MPI_LB",
+        0x23e => "MPI_UB",
         0x23f => "MPIX_C_FLOAT16",
         _ => "",
     }
