@@ -8,6 +8,7 @@
 pub mod cgroup;
 pub mod clock;
 pub mod cores;
+pub mod filesystem;
 pub mod fork;
 pub mod futex;
 pub mod levels;

@@ -282,6 +282,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
         UNDEFINED => UNDEFINED,
         COMM_TYPE_SHARED => world::host_of_mine()? as i32,
         COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hardware::guided(&hints)?,
+        MPIX_COMM_TYPE_NEIGHBORHOOD => hardware::neighborhood(&hints)?,
         COMM_TYPE_HW_UNGUIDED => {
             no_intercomm(&parent, "MPI_COMM_TYPE_HW_UNGUIDED")?;
             BY_HARDWARE

@@ -3,8 +3,10 @@
 //! A process is restricted to an instance of a resource when its affinity mask lies inside. Types are named
 //! `towpath://core` and so on; the provider may be left out. The coarsest type is the host (`mpi_shared_memory`).
 
-use towpath_machine::cores;
+use std::path::Path;
+
 use towpath_machine::resources::{OfEach, RESOURCES};
+use towpath_machine::{cores, filesystem};
 
 use crate::comm::Comm;
 use crate::constants::*;
@@ -50,6 +52,21 @@ fn colors() -> Result<[Option<i32>; PLACES]> {
     let host = world::host_of_mine()? as usize;
     let color = |instance: usize| i32::try_from(host * 64 * cores::MASK_WORDS + instance).ok();
     Ok(instances().map(|instance| instance.and_then(color)))
+}
+
+/// The info key of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory that a neighbourhood shares.
+const DIRECTORY_KEY: &str = "nbhd_common_dirname";
+/// The color of the processes that share a directory of the network; hosts have smaller ones.
+const ON_NETWORK: i32 = i32::MAX;
+
+/// The color for MPIX_COMM_TYPE_NEIGHBORHOOD, MPICH's extension: by who shares the directory that the program names.
+/// MPI_UNDEFINED where it names none, or one that this process does not see.
+pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
+    Ok(match hints.get(DIRECTORY_KEY).map(|directory| filesystem::is_on_network(Path::new(directory))) {
+        Some(Ok(true)) => ON_NETWORK,
+        Some(Ok(false)) => world::host_of_mine()? as i32,
+        Some(Err(_)) | None => UNDEFINED,
+    })
 }
 
 /// The color for a type that the program names; MPI_UNDEFINED where it is not known or holds not all of this process.
