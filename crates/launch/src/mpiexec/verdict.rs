@@ -257,11 +257,12 @@ impl Verdict {
             self.fail(Failure::Timeout { seconds: limit.as_secs() });
         }
         match self.phase {
+            // With nobody left to be asked to end, a failure needs no grace.
+            Phase::Running if self.running == 0 => Some(self.close()),
             Phase::Running if !self.failures.is_empty() => {
                 self.phase = Phase::Ending { kill_at: now + GRACE };
                 Some(Order::End(libc::SIGTERM))
             }
-            Phase::Running if self.running == 0 => Some(self.close()),
             Phase::Ending { kill_at } if self.running == 0 || now >= kill_at => Some(self.close()),
             Phase::Closing { give_up_at } if now >= give_up_at => Some(Order::GiveUp),
             _ => None,
@@ -307,6 +308,15 @@ mod tests {
         assert_eq!(verdict.next_order(|_| false), None);
         let (sentence, code) = verdict.result();
         assert!(sentence.unwrap().contains("rank 1") && code == 3);
+    }
+
+    #[test]
+    fn a_job_whose_last_rank_has_failed_is_closed_at_once() {
+        let (mut verdict, server) = job(2);
+        verdict.ended(0, Ending::default(), &server);
+        verdict.ended(1, Ending { status: 3 << 8, ..Ending::default() }, &server);
+        assert_eq!(verdict.next_order(|_| false), Some(Order::Close), "nobody is left to be asked to end");
+        assert_eq!(verdict.result().1, 3);
     }
 
     #[test]
