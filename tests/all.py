@@ -35,6 +35,7 @@ STAGES = [
     ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500|clic 2 hosts 1500 faulty"], 800),
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 300),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 200),
+    ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 300),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 200),
     ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 600),
     ("strangers", [PYTHON, "tests/hosts/strangers.py"], 300),

@@ -1,10 +1,10 @@
 //! The head of the shared segment and the control page of each rank: what processes of one host know of each other.
 //!
-//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and by `towpath ps`.
+//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and by `towpath info`.
 //! The segment is one sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
 //! rank, then what the shared-memory transport lays out for itself. Every field is at a fixed offset, asserted below.
 
-use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Size of a page of the segment in bytes; also the stride of the control pages.
 pub const PAGE: usize = 4096;
@@ -74,14 +74,16 @@ pub struct ControlPage {
     pub last_call: AtomicU32,
     /// 1 while the rank is inside that function.
     pub in_call: AtomicU32,
-    /// What a blocked rank waits for: peer in the first job's world, -1 any, -2 nothing.
-    pub waits_for_peer: AtomicI32,
-    /// Tag it waits for.
-    pub waits_for_tag: AtomicI32,
-    /// Context it waits on (see `ids::ContextId`).
-    pub waits_for_context: AtomicU64,
-    /// Counts everything the rank completed; an observer that sees no change in any rank sees a hang.
-    pub completions: AtomicU64,
+    /// Rank that a blocked call waits for, see [`BlockedCall`].
+    blocked_peer: AtomicI32,
+    /// Tag that it waits for.
+    blocked_tag: AtomicI32,
+    /// Number of the blocked call.
+    blocked_call: AtomicU32,
+    /// A [`Awaited`].
+    blocked_for: AtomicU32,
+    /// Since when, in nanoseconds of the host's monotonic clock; 0: no call is blocked. Written last.
+    blocked_since: AtomicU64,
     padding: [u8; 24],
     /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a poster that reads that sets 0
     /// and wakes. On a line of its own.
@@ -104,6 +106,50 @@ pub struct ControlPage {
     pub channel: [AtomicU8; 2048],
     /// How the owner reaches other hosts, in words, a line each, ends with 0; for people who ask (`towpath info --routes`).
     pub routes: [AtomicU8; 1024],
+    /// The communicator of the blocked call, in words, ends with 0 where it is shorter.
+    blocked_communicator: [AtomicU8; COMMUNICATOR],
+}
+
+/// Longest description of a communicator in bytes: a name of MPI_MAX_OBJECT_NAME and its quotes.
+pub const COMMUNICATOR: usize = 136;
+
+/// What a blocked call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Awaited {
+    /// Something that only the name of the call tells.
+    Other = 0,
+    /// A message from a peer.
+    Receive = 1,
+    /// A message to a peer.
+    Send = 2,
+    /// The other members of a communicator in a collective call.
+    Members = 3,
+    /// A request that is a receive.
+    ReceiveRequest = 4,
+    /// A request that is a send.
+    SendRequest = 5,
+    /// A request that is a collective operation.
+    CollectiveRequest = 6,
+    /// A request that the program itself completes.
+    GeneralizedRequest = 7,
+}
+
+/// A blocked call as the page of its rank shows it. Nothing in it is checked: a reader must not trust it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockedCall {
+    /// Number of the MPI function.
+    pub call: u32,
+    /// A [`Awaited`].
+    pub awaited: u32,
+    /// Rank in the communicator, -1: any.
+    pub peer: i32,
+    /// Tag, -1: any.
+    pub tag: i32,
+    /// The communicator in words; empty: nothing is known of it.
+    pub communicator: Vec<u8>,
+    /// Since when, in nanoseconds of the host's monotonic clock.
+    pub since: u64,
 }
 
 /// The ring that a receiver has for a sender.
@@ -142,6 +188,46 @@ impl ControlPage {
     pub fn set_state(&self, state: RankState) {
         self.state.store(state as u32, Ordering::Release);
     }
+
+    /// Publishes a blocked call; only the owner of the page may do so, and only while none is published. What is too
+    /// long of the communicator is cut off.
+    pub fn publish_blocked(&self, blocked: &BlockedCall) {
+        // The withdrawal of the call before must be seen before any of what follows.
+        fence(Ordering::Release);
+        self.blocked_call.store(blocked.call, Ordering::Relaxed);
+        self.blocked_for.store(blocked.awaited, Ordering::Relaxed);
+        self.blocked_peer.store(blocked.peer, Ordering::Relaxed);
+        self.blocked_tag.store(blocked.tag, Ordering::Relaxed);
+        let bytes = blocked.communicator.iter().take(COMMUNICATOR).chain([&0]);
+        for (place, &byte) in self.blocked_communicator.iter().zip(bytes) {
+            place.store(byte, Ordering::Relaxed);
+        }
+        self.blocked_since.store(blocked.since, Ordering::Release);
+    }
+
+    /// Says that the published call is not blocked any more.
+    pub fn withdraw_blocked(&self) {
+        self.blocked_since.store(0, Ordering::Relaxed);
+    }
+
+    /// The blocked call, if one is published. A call that begins or ends meanwhile counts as none.
+    pub fn blocked(&self) -> Option<BlockedCall> {
+        let since = self.blocked_since.load(Ordering::Acquire);
+        if since == 0 {
+            return None;
+        }
+        let bytes = self.blocked_communicator.iter().map(|place| place.load(Ordering::Relaxed));
+        let blocked = BlockedCall {
+            call: self.blocked_call.load(Ordering::Relaxed),
+            awaited: self.blocked_for.load(Ordering::Relaxed),
+            peer: self.blocked_peer.load(Ordering::Relaxed),
+            tag: self.blocked_tag.load(Ordering::Relaxed),
+            communicator: bytes.take_while(|&byte| byte != 0).collect(),
+            since,
+        };
+        fence(Ordering::Acquire);
+        (self.blocked_since.load(Ordering::Relaxed) == since).then_some(blocked)
+    }
 }
 
 /// Offset of the control page of a local rank in the segment, in bytes.
@@ -173,6 +259,20 @@ mod tests {
     }
 
     #[test]
+    fn a_blocked_call_is_seen_while_it_is_published() {
+        // SAFETY: all fields are integers, for which zeros are values.
+        let page: ControlPage = unsafe { std::mem::zeroed() };
+        assert_eq!(page.blocked(), None);
+        for communicator in [b"MPI_COMM_WORLD".to_vec(), vec![b'x'; COMMUNICATOR], b"row".to_vec()] {
+            let blocked = BlockedCall { call: 7, awaited: 1, peer: 3, tag: -1, communicator, since: 99 };
+            page.publish_blocked(&blocked);
+            assert_eq!(page.blocked(), Some(blocked));
+            page.withdraw_blocked();
+            assert_eq!(page.blocked(), None);
+        }
+    }
+
+    #[test]
     fn fields_lie_where_other_programs_look_for_them() {
         assert_eq!(offset_of!(SegmentHead, magic), 0);
         assert_eq!(offset_of!(SegmentHead, nonce), 8);
@@ -189,7 +289,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, pid), 0);
         assert_eq!(offset_of!(ControlPage, state), 4);
         assert_eq!(offset_of!(ControlPage, last_call), 8);
-        assert_eq!(offset_of!(ControlPage, waits_for_context), 24);
+        assert_eq!(offset_of!(ControlPage, blocked_since), 32);
         assert_eq!(offset_of!(ControlPage, sleep), 64);
         assert_eq!(offset_of!(ControlPage, wake_fence), 68);
         assert_eq!(offset_of!(ControlPage, bell), 72);
@@ -198,6 +298,7 @@ mod tests {
         assert_eq!(offset_of!(ControlPage, interfaces), 80);
         assert_eq!(offset_of!(ControlPage, channel), 384);
         assert_eq!(offset_of!(ControlPage, routes), 2432);
+        assert_eq!(offset_of!(ControlPage, blocked_communicator), 3456);
         assert!(size_of::<ControlPage>() <= PAGE && size_of::<SegmentHead>() <= PAGE);
     }
 }

@@ -78,6 +78,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The context of its messages.
+    pub fn context(&self) -> ContextId {
+        self.context
+    }
+
     /// Begins to execute the plan. `sequence` numbers the collective calls of the communicator and must be equal
     /// on all its ranks; its lower 16 bits count.
     ///

@@ -13,7 +13,7 @@ use towpath_transport::{NoResource, SHORT_BYTES, Wire, ahead};
 use crate::Engine;
 use crate::peers::Waiting;
 use crate::protocol::{self, MESSAGE_OVERHEAD, REQUEST_BYTES};
-use crate::requests::{Completion, RequestId, Work};
+use crate::requests::{Completion, Pending, RequestId, Work};
 
 /// Send modes (MPI 5.0, 3.4) that the engine tells apart; a buffered send is a standard send of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,6 +212,11 @@ impl<W: Wire> Engine<W> {
     #[inline]
     pub fn is_complete(&self, request: RequestId) -> bool {
         self.state.requests.is_complete(request)
+    }
+
+    /// What a request that is not complete waits for; `None` when it is complete or its name is stale.
+    pub fn pending(&self, request: RequestId) -> Option<Pending> {
+        self.state.requests.pending(request)
     }
 
     /// The result of a complete request, which stays; `None` while it is not complete or when it is spent.

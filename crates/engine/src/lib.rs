@@ -38,7 +38,7 @@ pub use direct::Soon;
 pub use eager::{Mode, Sent};
 pub use exchange::{Exchange, Part, Rest};
 pub use probe::{Envelope, MessageId};
-pub use requests::{Completion, RequestId};
+pub use requests::{Completion, Pending, RequestId};
 
 use arrivals::State;
 

@@ -9,6 +9,7 @@ use towpath_base::transfer::{Source, Target};
 use towpath_transport::RegionKey;
 
 use crate::eager::Mode;
+use crate::receive::ANY_PEER;
 
 /// Names a request: index in the low half, generation in the high half (31 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +40,17 @@ impl Completion {
     pub(crate) fn of(peer: PeerIndex, source_rank: u32, tag: i32, bytes: u64) -> Completion {
         Completion { peer, source_rank, tag, bytes, truncated: false, cancelled: false, lost: false }
     }
+}
+
+/// The message that a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Whether the message is to be received; else it is to be sent.
+    pub receives: bool,
+    /// The other side; `None`: any.
+    pub peer: Option<PeerIndex>,
+    /// Tag of the message; `None`: any.
+    pub tag: Option<i32>,
 }
 
 /// A message that has no number in its pair yet, or may no longer be called back.
@@ -180,6 +192,18 @@ impl Requests {
         Some(completion)
     }
 
+    /// What a request that is not complete waits for.
+    pub(crate) fn pending(&self, id: RequestId) -> Option<Pending> {
+        let slot = &self.slots[self.find(id)? as usize];
+        let Completion { peer, tag, .. } = slot.completion;
+        (!slot.complete).then(|| Pending {
+            receives: matches!(slot.work, Work::Posted { .. } | Work::Pulling),
+            peer: (peer != ANY_PEER).then_some(peer),
+            // Tags of programs are not negative; what is not matched yet has -1 for any.
+            tag: (tag >= 0).then_some(tag),
+        })
+    }
+
     /// The result of a complete request, which stays.
     pub(crate) fn peek(&self, id: RequestId) -> Option<Completion> {
         let slot = &self.slots[self.find(id)? as usize];
@@ -233,6 +257,19 @@ mod tests {
         let next = requests.add(some(), Work::Pulling);
         assert_eq!(next, index);
         assert_ne!(requests.id(next), id);
+    }
+
+    #[test]
+    fn what_is_not_complete_says_what_it_waits_for() {
+        let mut requests = Requests::default();
+        let index = requests.add(Completion::of(ANY_PEER, 2, -1, 0), Work::Pulling);
+        let id = requests.id(index);
+        assert_eq!(requests.pending(id), Some(Pending { receives: true, peer: None, tag: None }));
+        let sent = requests.add(some(), Work::Unacknowledged);
+        let pending = Pending { receives: false, peer: Some(PeerIndex(1)), tag: Some(3) };
+        assert_eq!(requests.pending(requests.id(sent)), Some(pending));
+        requests.complete(index);
+        assert_eq!(requests.pending(id), None);
     }
 
     #[test]

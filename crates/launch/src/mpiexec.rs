@@ -5,6 +5,7 @@
 //! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own. Over several hosts
 //! `mpiexec` ([`fleet`]) holds one connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
 
+mod activity;
 pub(crate) mod binding;
 mod brief;
 mod calls;
@@ -31,6 +32,7 @@ pub(crate) mod server;
 mod signals;
 mod start;
 mod streams;
+mod survey;
 mod table;
 mod verdict;
 

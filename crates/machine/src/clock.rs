@@ -9,6 +9,12 @@ pub fn seconds() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
+/// The same in nanoseconds.
+pub fn nanoseconds() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -16,5 +22,7 @@ mod tests {
         let before = super::seconds();
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(super::seconds() - before >= 0.002);
+        let again = super::nanoseconds();
+        assert!((super::seconds() - again as f64 * 1e-9).abs() < 1.0, "both count from the same moment");
     }
 }

@@ -3,7 +3,7 @@
 //! Member 0 makes the board and tells the others its place by a broadcast of messages. All members take these steps in
 //! the same calls, because all come to the same answers.
 
-use towpath_base::ids::Plane;
+use towpath_base::ids::{ContextId, Plane};
 use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, Need, Patience};
 use towpath_collective::select::Crowd;
@@ -74,7 +74,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
             return None;
         }
     }
-    let mut patience = match Waiting::new() {
+    let mut patience = match Waiting::new(comm) {
         Ok(waiting) => waiting,
         Err(error) => return Some(Err(error)),
     };
@@ -144,11 +144,12 @@ fn establish(comm: &Comm) -> Result<Place> {
 /// Waiting for a line in the lane's loop.
 struct Waiting {
     lane: &'static Lane,
+    context: ContextId,
 }
 
 impl Waiting {
-    fn new() -> Result<Waiting> {
-        Ok(Waiting { lane: &world::world()?.lane })
+    fn new(comm: &Comm) -> Result<Waiting> {
+        Ok(Waiting { lane: &world::world()?.lane, context: comm.context() })
     }
 }
 
@@ -164,6 +165,6 @@ impl Patience for Waiting {
     }
 
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
-        self.lane.wait_for_line(ready);
+        self.lane.wait_for_line(self.context, ready);
     }
 }

@@ -159,6 +159,11 @@ impl Comm {
         self.settings.lock().unwrap()
     }
 
+    /// The name; `None` while another thread changes what the program may change.
+    pub fn try_name(&self) -> Option<String> {
+        self.settings.try_lock().ok().map(|settings| settings.name.clone())
+    }
+
     /// The error handler.
     pub fn errhandler(&self) -> Arc<Errhandler> {
         self.settings().errhandler.clone()

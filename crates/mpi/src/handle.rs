@@ -136,6 +136,19 @@ impl<T> Table<T> {
         unsafe { (*entry.object.get()).as_ref() }
     }
 
+    /// The first object that `is_wanted` accepts; it must not come back to this table.
+    pub fn find(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let vacant = self.vacant.lock().unwrap();
+        let live = |entry: &&Entry<T>| entry.state.load(Ordering::Acquire) & 1 == 1;
+        (0..vacant.used)
+            .filter_map(|index| self.entry(index))
+            .filter(live)
+            // SAFETY: a live entry holds an object until it is emptied, which happens under the lock held here only.
+            .filter_map(|entry| unsafe { (*entry.object.get()).as_ref() })
+            .find(|object| is_wanted(object))
+            .cloned()
+    }
+
     /// Takes the object out; the handle is stale from now on.
     pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
         let mut vacant = self.vacant.lock().unwrap();
@@ -179,5 +192,8 @@ mod tests {
         let table: Table<usize> = Table::new(Kind::Info);
         let handles: Vec<_> = (0..5000).map(|i| table.insert(Arc::new(i)).unwrap()).collect();
         assert!(handles.iter().enumerate().all(|(i, &h)| **table.get(h).unwrap() == i));
+        table.remove(handles[7]).unwrap();
+        assert_eq!(table.find(|&object| object == 4999).as_deref(), Some(&4999));
+        assert_eq!(table.find(|&object| object == 7), None);
     }
 }

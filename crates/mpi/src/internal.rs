@@ -12,8 +12,10 @@ use towpath_engine::messages::Team;
 use crate::comm::{Comm, Form};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::lane::State;
 use crate::request_table::failure_of;
 use crate::runs::RunId;
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// Runs a plan to its end.
@@ -22,11 +24,13 @@ use crate::world;
 /// The memory that the plan was built for must live during the call.
 pub(crate) unsafe fn run(plan: Plan, sequence: u32) -> Result<()> {
     let lane = world::lane()?;
+    let context = plan.context();
     // SAFETY: promised by the caller.
     let run = Box::new(unsafe { plan.start(sequence) });
     let id: RunId = lane.with(|state| state.runs.add(run, &mut state.engine));
     lane.nudge();
-    let failure = lane.wait_for(|state| state.runs.is_complete(id).then(|| state.runs.take(id)));
+    let target = |_: &State| WaitTarget::Members(context);
+    let failure = lane.wait_for(target, |state| state.runs.is_complete(id).then(|| state.runs.take(id)));
     failure.map_or(Ok(()), Err)
 }
 
@@ -128,8 +132,8 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
         });
         lane.nudge();
         // Both end before either is looked at: they use the slices.
-        let received = lane.wait_for(|state| state.engine.take(receive));
-        let sent = lane.wait_for(|state| state.engine.take(send));
+        let [received, sent] = [receive, send]
+            .map(|id| lane.wait_for(|_: &State| WaitTarget::Members(context), |state| state.engine.take(id)));
         failure_of(&received).or_else(|| failure_of(&sent)).map_or(Ok(()), Err)
     };
     round(&[count], std::slice::from_mut(&mut theirs))?;

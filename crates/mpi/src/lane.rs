@@ -7,12 +7,14 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
+use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_engine::Engine;
 use towpath_transport::Wires;
 
 use crate::request_table::Requests;
 use crate::runs::Runs;
+use crate::wait_target::{Published, WaitTarget};
 use crate::waiting::Waiting;
 
 /// What the lane's lock protects.
@@ -211,13 +213,18 @@ impl Lane {
         Some(result)
     }
 
-    /// Waits until `ready` has a result, making progress meanwhile.
-    pub fn wait_for<R>(&self, mut ready: impl FnMut(&mut State) -> Option<R>) -> R {
+    /// Waits until `ready` has a result, making progress meanwhile. `target` says what for; it is asked when the wait
+    /// comes to its first sleep, for those who want to know where a job hangs.
+    pub fn wait_for<R>(
+        &self,
+        target: impl Fn(&State) -> WaitTarget,
+        mut ready: impl FnMut(&mut State) -> Option<R>,
+    ) -> R {
         loop {
             if let Some(result) = self.with(&mut ready) {
                 return result;
             }
-            if let Some(result) = self.with_baton(|waiting| self.poll_until(waiting, &mut ready)) {
+            if let Some(result) = self.with_baton(|waiting| self.poll_until(waiting, &target, &mut ready)) {
                 return result;
             }
             if let Some(result) = self.sleep(&mut ready) {
@@ -226,8 +233,14 @@ impl Lane {
         }
     }
 
-    fn poll_until<R>(&self, waiting: &mut Waiting, ready: &mut impl FnMut(&mut State) -> Option<R>) -> R {
+    fn poll_until<R>(
+        &self,
+        waiting: &mut Waiting,
+        target: &impl Fn(&State) -> WaitTarget,
+        ready: &mut impl FnMut(&mut State) -> Option<R>,
+    ) -> R {
         waiting.reset();
+        let mut published = Published::default();
         loop {
             let moved = self.poll();
             if let Some(result) = self.with(&mut *ready) {
@@ -241,7 +254,11 @@ impl Lane {
             let mut found = None;
             waiting.idle(|| {
                 found = self.with(&mut *ready);
-                found.is_some() || self.poll()
+                let moved = found.is_some() || self.poll();
+                if !moved {
+                    self.with(|state| published.publish(state, target));
+                }
+                moved
             });
             if let Some(result) = found {
                 return result;
@@ -249,13 +266,14 @@ impl Lane {
         }
     }
 
-    /// Waits until `ready` says true, which it does after another process has written a line on a board.
-    pub fn wait_for_line(&self, ready: &mut dyn FnMut() -> bool) {
+    /// Waits until `ready` says true, which it does after another process has written a line on a board of this context.
+    pub fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
         loop {
             let polled = self.with_baton(|waiting| {
                 waiting.reset();
                 if !waiting.pass(ready) {
-                    self.poll_until(waiting, &mut |_| ready().then_some(()));
+                    let target = |_: &State| WaitTarget::Members(context);
+                    self.poll_until(waiting, &target, &mut |_| ready().then_some(()));
                 }
             });
             if polled.is_some() || self.sleep_for_line(ready) {

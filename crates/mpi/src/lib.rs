@@ -47,6 +47,7 @@ pub mod status;
 mod strings;
 pub mod topologies;
 mod topology;
+mod wait_target;
 mod waiting;
 pub mod world;
 

@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::internal::{gather_everywhere, plan_failed, run};
 use crate::lane::{Lane, State};
 use crate::runs::failed;
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// What a communicator knows of its group.
@@ -206,14 +207,16 @@ impl Cast for Link {
 
     fn send(&mut self, length: usize, fill: &mut dyn FnMut(*mut u8)) -> std::result::Result<(), Failure> {
         let number = self.number;
-        self.lane.wait_for(|state| wire(state).broadcast(number, length, &mut *fill).then_some(()));
+        self.lane
+            .wait_for(|_| WaitTarget::Other, |state| wire(state).broadcast(number, length, &mut *fill).then_some(()));
         self.lane.nudge();
         Ok(())
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> std::result::Result<(), Failure> {
         let (root, number, chunk) = (self.root, self.number, self.chunk);
-        self.lane.wait_for(|state| {
+        let target = |_: &State| WaitTarget::Other;
+        self.lane.wait_for(target, |state| {
             let wire = wire(state);
             match wire.take_broadcast(root, number, chunk, &mut *take) {
                 Some(()) => Some(Ok(())),

@@ -28,6 +28,7 @@ use crate::error::{Completed, Error, Failed, Result, fail};
 use crate::face::{Handle, Status};
 use crate::lane::{Lane, State};
 use crate::request_table::{COMPLETE, COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// The arguments of a send, looked up and checked.
@@ -245,7 +246,8 @@ unsafe fn send_slowly(
     let id =
         lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
     lane.nudge();
-    let completion = lane.wait_for(|state| state.engine.take(id));
+    let target = |_: &State| WaitTarget::Message(comm.context(), id);
+    let completion = lane.wait_for(target, |state| state.engine.take(id));
     completed(comm, &completion)?;
     Ok(())
 }
@@ -368,7 +370,8 @@ unsafe fn receive_elements(
 
 #[cold]
 fn wait_for_received(lane: &Lane, comm: &Arc<Comm>, id: RequestId) -> Completed<Status> {
-    let completion = lane.wait_for(|state| state.engine.take(id));
+    let target = |_: &State| WaitTarget::Message(comm.context(), id);
+    let completion = lane.wait_for(target, |state| state.engine.take(id));
     lane.choose_patience(world::is_crowded());
     completed(comm, &completion)
 }

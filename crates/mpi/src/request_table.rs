@@ -209,6 +209,12 @@ impl Requests {
         Ok(&self.entries[self.index(request)?].work)
     }
 
+    /// What a request waits for, and the communicator that it belongs to (0: none).
+    pub(crate) fn work_on(&self, request: Handle) -> Result<(&Work, Handle)> {
+        let entry = &self.entries[self.index(request)?];
+        Ok((&entry.work, entry.comm))
+    }
+
     /// Changes what a request waits for.
     pub fn set_work(&mut self, request: Handle, work: Work) -> Result<()> {
         let index = self.index(request)?;

@@ -10,6 +10,7 @@ use crate::generalized::Generalized;
 use crate::groups::count_of;
 use crate::lane::{Lane, State};
 use crate::request_table::{Ended, Work, is_trivial};
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// Turns the end of a request into a status: asks the program for a generalized one, with no lock held.
@@ -54,7 +55,8 @@ fn try_end(state: &mut State, request: &mut Handle) -> Option<Result<Ended>> {
 
 /// MPI_Wait.
 pub fn wait(request: &mut Handle) -> Completed<Status> {
-    settled(world::lane()?.wait_for(|state| try_end(state, request))?)
+    let waited = *request;
+    settled(world::lane()?.wait_for(|_| WaitTarget::Request(waited), |state| try_end(state, request))?)
 }
 
 /// MPI_Test.
@@ -178,7 +180,10 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
     while done < count {
         // SAFETY: promised by the caller.
         let request = unsafe { requests.get(done) };
-        lane.wait_for(|state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())));
+        lane.wait_for(
+            |_| WaitTarget::Request(request),
+            |state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())),
+        );
         done = ending.advance(lane, done, count)?;
     }
     ending.result()
@@ -223,6 +228,16 @@ fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::res
     Err(none_active)
 }
 
+/// The first of several requests that is active: none of them is complete while the program waits for any.
+fn first_active(count: usize, requests: HandleArray) -> impl Fn(&State) -> WaitTarget {
+    move |state| {
+        // SAFETY: the program's array has `count` elements until the call that waits has returned.
+        let mut all = (0..count).map(|i| unsafe { requests.get(i) });
+        let first = all.find(|&request| !state.is_inactive(request).unwrap_or(true));
+        first.map_or(WaitTarget::Other, WaitTarget::Request)
+    }
+}
+
 fn end_one(index: usize, requests: HandleArray) -> Completed<Status> {
     let lane = world::lane()?;
     // SAFETY: `index` was found in the array.
@@ -239,11 +254,12 @@ fn end_one(index: usize, requests: HandleArray) -> Completed<Status> {
 /// The array must have `count` elements.
 pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
     let count = checked(count, requests)?;
-    let found = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
-        Ok(index) => Some(Some(index)),
-        Err(true) => Some(None),
-        Err(false) => None,
-    });
+    let found =
+        world::lane()?.wait_for(first_active(count, requests), |state| match find_complete(state, count, requests) {
+            Ok(index) => Some(Some(index)),
+            Err(true) => Some(None),
+            Err(false) => None,
+        });
     match found {
         Some(index) => results(end_one(index, requests), |status| (index as i32, status)),
         None => Ok((UNDEFINED, Status::EMPTY)),
@@ -309,11 +325,12 @@ pub unsafe fn waitsome(
     statuses: StatusArray,
 ) -> Completed<i32> {
     let count = checked(count, requests)?;
-    let any = world::lane()?.wait_for(|state| match find_complete(state, count, requests) {
-        Ok(_) => Some(true),
-        Err(true) => Some(false),
-        Err(false) => None,
-    });
+    let any =
+        world::lane()?.wait_for(first_active(count, requests), |state| match find_complete(state, count, requests) {
+            Ok(_) => Some(true),
+            Err(true) => Some(false),
+            Err(false) => None,
+        });
     if any { end_some(count, requests, indices, statuses) } else { Ok(UNDEFINED) }
 }
 

@@ -36,6 +36,7 @@ use crate::info::{Info, Pairs};
 use crate::lane::Lane;
 use crate::messages::Matched;
 use crate::operations::Operation;
+use crate::wait_target::WaitTarget;
 
 /// Objects and registries that may exist before MPI_Init.
 pub struct Objects {
@@ -217,6 +218,12 @@ pub fn enter(call: u16) -> Result<&'static ControlPage> {
     }
 }
 
+/// The own control page while MPI runs.
+pub(crate) fn page() -> Option<&'static ControlPage> {
+    // SAFETY: as in `enter`.
+    unsafe { PAGE.load(Ordering::Relaxed).as_ref() }
+}
+
 /// Why MPI cannot be called now.
 #[cold]
 pub(crate) fn not_running<T>() -> Result<T> {
@@ -337,6 +344,12 @@ pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
 pub fn new_context() -> ContextId {
     let world = WORLD.get().expect("contexts are made between MPI_Init and MPI_Finalize");
     ContextId::new(world.creator, world.contexts.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The number that its maker gave a context (0 is MPI_COMM_WORLD's, 1 MPI_COMM_SELF's), and the maker's rank.
+pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
+    let first = WORLD.get().map_or(0, |world| world.creator.wrapping_sub(world.job.rank));
+    (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
 }
 
 /// The number of the host that this process is on.
@@ -481,9 +494,11 @@ pub(crate) fn finish() -> Result<()> {
     world.myself.attributes.delete_all(COMM_SELF)?;
     crate::topologies::declaration::show("at the end");
     crate::collectives::closing_barrier()?;
-    world.lane.wait_for(|state| (!(state.sweep_abandoned() | state.engine.busy())).then_some(()));
+    world
+        .lane
+        .wait_for(|_| WaitTarget::Other, |state| (!(state.sweep_abandoned() | state.engine.busy())).then_some(()));
     world.lane.with(|state| state.engine.wire_mut().leave());
-    world.lane.wait_for(|state| (!state.engine.busy()).then_some(()));
+    world.lane.wait_for(|_| WaitTarget::Other, |state| (!state.engine.busy()).then_some(()));
     world.lane.with(|state| state.engine.wire_mut().close());
     set_phase(Phase::After);
     world.segment.own_control().set_state(RankState::Finalized);

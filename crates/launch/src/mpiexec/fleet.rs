@@ -24,6 +24,7 @@ use super::report::Failure;
 use super::server::{self, Server};
 use super::signals::{self, Set};
 use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, STARTED};
+use super::survey::Survey;
 use super::verdict::{Ending, Order, Verdict};
 use super::{brief, timeout_of_environment};
 use crate::client::patience;
@@ -61,6 +62,7 @@ pub(super) struct Fleet {
     /// Until when all proxies must have answered.
     ready_by: Option<Instant>,
     given_up: bool,
+    survey: Option<Survey>,
     buffer: Vec<u8>,
 }
 
@@ -109,6 +111,7 @@ impl Fleet {
             spared,
             ready_by: Some(Instant::now() + patience()),
             given_up: false,
+            survey: None,
             buffer: vec![0; 64 * 1024],
         })
     }
@@ -167,8 +170,26 @@ impl Fleet {
             signals::send(std::process::id() as i32, libc::SIGSTOP);
             return;
         }
+        if signal == libc::SIGQUIT {
+            return self.ask_whereabouts(true);
+        }
         let order = self.verdict.signalled(signal);
         self.carry_out(order);
+    }
+
+    /// Asks all hosts where their ranks are. What they say is told when all have answered.
+    fn ask_whereabouts(&mut self, asked: bool) {
+        let open = self.stations.iter().map(|station| station.ready && !station.over).collect();
+        self.survey = Some(Survey::new(self.node_of_rank.len(), open, asked));
+        self.tell_all(&Frame::Ask);
+    }
+
+    /// Tells where all ranks are, as far as their hosts have said so.
+    fn tell_whereabouts(&mut self) {
+        if let Some(survey) = self.survey.take() {
+            let report = survey.report(|rank| self.verdict.has_ended(rank));
+            self.destinations[1].write(report.as_bytes());
+        }
     }
 
     fn tell_all(&mut self, frame: &Frame) {
@@ -180,7 +201,12 @@ impl Fleet {
     fn carry_out(&mut self, order: Order) {
         match order {
             Order::Signal(signal) => self.tell_all(&Frame::Signal(signal)),
-            Order::End(signal) => self.tell_all(&Frame::End(signal)),
+            Order::End(signal) => {
+                if self.verdict.is_ended_without_fault() {
+                    self.ask_whereabouts(false);
+                }
+                self.tell_all(&Frame::End(signal));
+            }
             Order::Close => {
                 self.tell_all(&Frame::Signal(0));
                 // A host that has not answered yet may never do so; what was started there ends with its connection.
@@ -218,6 +244,9 @@ impl Fleet {
             self.ready_by = None;
         }
         self.acknowledge();
+        if self.survey.as_ref().is_some_and(Survey::is_over) {
+            self.tell_whereabouts();
+        }
         let (server, told) = (&self.server, &self.told_inside);
         let others_inside = |verdict: &Verdict| {
             let inside = |rank: usize| told[rank] || server.inside(rank);
@@ -291,6 +320,12 @@ impl Fleet {
                 self.destinations[which].write(&bytes);
                 self.stations[host].owed[which] += bytes.len() as u32;
             }
+            Frame::Activity { rank, activity } if is_own(rank) => {
+                let rank = rank as usize;
+                let survey = self.survey.iter_mut().filter(|_| !self.verdict.has_ended(rank));
+                survey.for_each(|survey| survey.note(rank, activity.clone(), self.server.inside(rank)));
+            }
+            Frame::Answered => self.survey.iter_mut().for_each(|survey| survey.answered(host)),
             Frame::InputTaken { count } => self.relay.taken(count as usize),
             Frame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
             Frame::Done => self.leave(host),
@@ -342,6 +377,7 @@ impl Fleet {
             return;
         }
         self.events.remove(self.stations[host].link.input());
+        self.survey.iter_mut().for_each(|survey| survey.answered(host));
         for (rank, _) in self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host) {
             self.verdict.lost(rank);
         }
@@ -349,12 +385,14 @@ impl Fleet {
 
     fn nearest_deadline(&self) -> Option<Duration> {
         let look_at_input = self.relay.look_again();
-        let nearest = [self.verdict.deadline(), self.ready_by, look_at_input].into_iter().flatten().min();
+        let survey = self.survey.as_ref().map(Survey::due);
+        let nearest = [self.verdict.deadline(), self.ready_by, look_at_input, survey].into_iter().flatten().min();
         nearest.map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// After all hosts: the rest of the output, what there is to say, the exit code.
     fn finish(mut self) -> i32 {
+        self.tell_whereabouts();
         // Their inputs end, so proxies and the commands that have started them end by themselves.
         let commands: Vec<Child> = self.stations.into_iter().map(|station| station.command).collect();
         let begin = Instant::now();

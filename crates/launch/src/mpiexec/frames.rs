@@ -5,6 +5,10 @@
 //! trusted: lengths are bounded, and a body that is too short or too long for its kind is an error.
 #![forbid(unsafe_code)]
 
+use towpath_base::control::{BlockedCall, COMMUNICATOR};
+
+use super::activity::Activity;
+
 /// How a proxy's output begins.
 pub(super) const PREAMBLE: &[u8] = b"\ntowpath-proxy 1\n";
 /// Most bytes that may stand before the preamble.
@@ -56,6 +60,8 @@ pub(super) enum Frame {
         which: u8,
         count: u32,
     },
+    /// Where are your ranks?
+    Ask,
     // From the proxy.
     /// The job has been read; the secret as proof.
     Ready {
@@ -99,6 +105,13 @@ pub(super) enum Frame {
     Inside {
         rank: u32,
     },
+    /// Where a rank is.
+    Activity {
+        rank: u32,
+        activity: Activity,
+    },
+    /// That is where all ranks of this host are.
+    Answered,
     /// Everything on this host has ended, and all output been sent.
     Done,
 }
@@ -119,6 +132,7 @@ impl Frame {
             Frame::Answer { rank, bytes } => body.number(*rank).bytes(bytes).kind(4),
             Frame::Input(bytes) => body.bytes(bytes).kind(5),
             Frame::Taken { which, count } => body.number(u32::from(*which)).number(*count).kind(6),
+            Frame::Ask => 7,
             Frame::Ready { key } => body.bytes(key).kind(16),
             Frame::Refused { code, sentence } => body.number(*code as u32).bytes(sentence).kind(17),
             Frame::Started { rank, kind, value, pid } => {
@@ -132,6 +146,8 @@ impl Frame {
             Frame::InputTaken { count } => body.number(*count).kind(22),
             Frame::Done => 23,
             Frame::Inside { rank } => body.number(*rank).kind(24),
+            Frame::Activity { rank, activity } => body.number(*rank).activity(activity).kind(25),
+            Frame::Answered => 26,
         };
         let mut bytes = body.0;
         let length = (bytes.len() - HEAD) as u32;
@@ -160,6 +176,7 @@ impl Frame {
             4 => Frame::Answer { rank: body.number()?, bytes: body.bytes()? },
             5 => Frame::Input(body.bytes()?),
             6 => Frame::Taken { which: body.stream()?, count: body.number()? },
+            7 => Frame::Ask,
             16 => Frame::Ready { key: body.bytes()? },
             17 => Frame::Refused { code: body.number()? as i32, sentence: body.bytes()? },
             18 => Frame::Started {
@@ -180,6 +197,8 @@ impl Frame {
             22 => Frame::InputTaken { count: body.number()? },
             23 => Frame::Done,
             24 => Frame::Inside { rank: body.number()? },
+            25 => Frame::Activity { rank: body.number()?, activity: body.activity()? },
+            26 => Frame::Answered,
             _ => return None,
         };
         body.0.is_empty().then_some(frame)
@@ -211,6 +230,16 @@ impl Writer {
         self.number(numbers.len() as u32);
         for number in numbers {
             self.number(*number);
+        }
+        self
+    }
+
+    fn activity(&mut self, activity: &Activity) -> &mut Writer {
+        self.number(activity.state).number(activity.last_call).number(activity.in_call);
+        self.number(u32::from(activity.blocked.is_some()));
+        if let Some((blocked, seconds)) = &activity.blocked {
+            self.number(blocked.call).number(blocked.awaited).number(blocked.peer as u32).number(blocked.tag as u32);
+            self.number(*seconds).bytes(&blocked.communicator);
         }
         self
     }
@@ -250,6 +279,26 @@ impl Reader<'_> {
     fn numbers(&mut self) -> Option<Vec<u32>> {
         let count = self.number()?;
         (0..count).map(|_| self.number()).collect()
+    }
+}
+
+impl Reader<'_> {
+    fn activity(&mut self) -> Option<Activity> {
+        let (state, last_call, in_call) = (self.number()?, self.number()?, self.number()?);
+        let blocked = match self.number()? {
+            0 => None,
+            1 => Some(self.blocked()?),
+            _ => return None,
+        };
+        Some(Activity { state, last_call, in_call, blocked })
+    }
+
+    fn blocked(&mut self) -> Option<(BlockedCall, u32)> {
+        let (call, awaited) = (self.number()?, self.number()?);
+        let (peer, tag) = (self.number()? as i32, self.number()? as i32);
+        let seconds = self.number()?;
+        let communicator = self.bytes().filter(|bytes| bytes.len() <= COMMUNICATOR)?;
+        Some((BlockedCall { call, awaited, peer, tag, communicator, since: 0 }, seconds))
     }
 }
 
@@ -340,6 +389,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn all_kinds() -> Vec<Frame> {
+        let communicator = b"\"row\"".to_vec();
+        let blocked = Some((BlockedCall { call: 2, awaited: 1, peer: -1, tag: 5, communicator, since: 0 }, 12));
         vec![
             Frame::Job(Box::new(JobText {
                 version: b"1".to_vec(),
@@ -365,6 +416,10 @@ mod tests {
             Frame::Output { which: 0, bytes: vec![0; 300] },
             Frame::InputTaken { count: 5 },
             Frame::Inside { rank: 2 },
+            Frame::Ask,
+            Frame::Activity { rank: 3, activity: Activity { state: 1, last_call: 2, in_call: 0, blocked: None } },
+            Frame::Activity { rank: 4, activity: Activity { state: 1, last_call: 2, in_call: 1, blocked } },
+            Frame::Answered,
             Frame::Done,
         ]
     }

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
 
+use super::activity::{Activity, Whereabouts, is_worth_telling, report};
 use super::descendants;
 use super::events::{Event, Events};
 use super::guardian::COMMAND_SIZE;
 use super::input::Terminal;
-use super::output::{Destination, last_words};
+use super::output::{Destination, Sink, last_words};
 use super::plan::Ends;
 use super::report::Failure;
 use super::requests::Requests;
@@ -156,6 +157,9 @@ impl Job {
         match order {
             Order::Signal(signal) => self.command(signal),
             Order::End(signal) => {
+                if self.verdict.is_ended_without_fault() {
+                    self.tell_whereabouts(false);
+                }
                 self.view.head().aborting.store(1, Ordering::Release);
                 self.command(signal);
                 self.command(libc::SIGCONT);
@@ -180,8 +184,26 @@ impl Job {
             signals::send(std::process::id() as i32, libc::SIGSTOP);
             return;
         }
+        if signal == libc::SIGQUIT {
+            return self.tell_whereabouts(true);
+        }
         let order = self.verdict.signalled(signal);
         self.carry_out(order);
+    }
+
+    /// Tells where all ranks are: always when a person has asked, else if one is in MPI.
+    fn tell_whereabouts(&mut self, asked: bool) {
+        let place = |rank| match self.verdict.has_ended(rank) {
+            true => Whereabouts::Ended,
+            false => Whereabouts::Runs {
+                activity: Activity::read(self.view.page(rank)),
+                initialising: self.server.inside(rank),
+            },
+        };
+        let ranks: Vec<Whereabouts> = (0..self.ranks.len()).map(place).collect();
+        if asked || is_worth_telling(&ranks) {
+            self.destinations[1].write(report(&ranks).as_bytes());
+        }
     }
 
     fn read_reports(&mut self) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use towpath_base::control::RankState;
 use towpath_base::sync::Ordering;
 
+use super::activity::Activity;
 use super::brief;
 use super::descendants;
 use super::events::{Event, Events};
@@ -303,9 +304,18 @@ impl Proxy {
                 self.input_taken(taken);
             }
             Frame::Taken { which, count } => self.taken(usize::from(which), count as usize),
+            Frame::Ask => self.answer(),
             // What only a proxy says.
             _ => {}
         }
+    }
+
+    /// Says where all ranks are.
+    fn answer(&mut self) {
+        for (local, &rank) in self.numbers.iter().enumerate() {
+            self.link.send(&Frame::Activity { rank, activity: Activity::read(self.view.page(local)) });
+        }
+        self.link.send(&Frame::Answered);
     }
 
     fn command(&self, command: i32) {

@@ -186,7 +186,9 @@ pub(crate) fn help() -> String {
          End: the job ends when a rank dies by a signal, exits with a code other than 0 (unless it has called\n\
          MPI_Finalize), or leaves MPI without MPI_Finalize. The exit code is that of the first rank that failed\n\
          (128 + signal), the code of MPI_Abort, or 124 after --timeout. Whatever the ranks have started and left\n\
-         running is ended with the job, also when mpiexec itself is killed.\n",
+         running is ended with the job, also when mpiexec itself is killed.\n\
+         Hangs: at SIGQUIT (Ctrl-\\, or kill -QUIT) mpiexec says in which MPI call each rank is, what it waits for and\n\
+         for how long, and the job goes on; so it does before it ends a job at Ctrl-C, SIGTERM or --timeout.\n",
     );
     text
 }

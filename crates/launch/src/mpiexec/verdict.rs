@@ -121,6 +121,11 @@ impl Verdict {
         matches!(self.phase, Phase::Closing { .. })
     }
 
+    /// True when a person or a time limit has ended the job, which had not failed.
+    pub(super) fn is_ended_without_fault(&self) -> bool {
+        matches!(self.failures[..], [Failure::Asked { .. } | Failure::Timeout { .. }, ..])
+    }
+
     /// Whether a rank has ended.
     pub(super) fn has_ended(&self, rank: usize) -> bool {
         self.ranks[rank].ended

@@ -13,6 +13,7 @@ use crate::comm::{Comm, Form};
 use crate::error::Result;
 use crate::face::Handle;
 use crate::request_table::{COMPLETE, Work};
+use crate::wait_target::WaitTarget;
 use crate::{runs, world};
 
 /// Neighbours on each side up to which a call goes this way: that many lie on the stack and are looked through for each
@@ -96,7 +97,8 @@ unsafe fn execute(mut exchange: Exchange, comm: &Comm) -> Result<()> {
     drop(state);
     lane.nudge();
     if !done {
-        lane.wait_for(|state| exchange.settle(&mut state.engine).then_some(()));
+        let context = exchange.context;
+        lane.wait_for(|_| WaitTarget::Members(context), |state| exchange.settle(&mut state.engine).then_some(()));
         lane.choose_patience(world::is_crowded());
     }
     match (exchange.lost, exchange.truncated) {

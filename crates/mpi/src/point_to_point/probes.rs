@@ -15,6 +15,7 @@ use crate::face::{Handle, Status};
 use crate::lane::State;
 use crate::messages::Matched;
 use crate::request_table::{COMPLETE_RECEIVE, FROM_NOBODY, Work};
+use crate::wait_target::WaitTarget;
 use crate::world::{self, OBJECTS};
 
 fn status_of(found: &Envelope) -> Status {
@@ -60,7 +61,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     if nobody {
         return Ok(FROM_NOBODY);
     }
-    let found = world::lane()?.wait_for(|state| {
+    let target = |_: &State| WaitTarget::Probe(comm.context(), peer, tag);
+    let found = world::lane()?.wait_for(target, |state| {
         let message = state.engine.iprobe(peer, comm.context(), tag);
         found(state, peer, message)
     });
@@ -119,7 +121,8 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
-    world::lane()?.wait_for(|state| found_and_taken(state, peer, tag, object))
+    let target = |_: &State| WaitTarget::Probe(object.context(), peer, tag);
+    world::lane()?.wait_for(target, |state| found_and_taken(state, peer, tag, object))
 }
 
 fn take(message: &mut Handle) -> Result<Arc<Matched>> {
@@ -153,7 +156,8 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     let id =
         lane.with(|state| unsafe { state.engine.imrecv(found.message, target) }).expect("a message is received once");
     lane.nudge();
-    let completion = lane.wait_for(|state| state.engine.take(id));
+    let target = |_: &State| WaitTarget::Message(found.comm.context(), id);
+    let completion = lane.wait_for(target, |state| state.engine.take(id));
     completed(&found.comm, &completion)
 }
 

@@ -11,6 +11,7 @@ use crate::error::{Completed, Failed, Result};
 use crate::face::{Handle, Status};
 use crate::lane::State;
 use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// Starts both halves; the send takes its bytes from `source`.
@@ -62,8 +63,8 @@ unsafe fn both(
         Work::Receive(receive) => (None, Some(receive)),
         _ => (None, None),
     };
-    let received = receive.map(|id| lane.wait_for(|state| state.engine.take(id)));
-    let sent = send.map(|id| lane.wait_for(|state| state.engine.take(id)));
+    let wait = |id| lane.wait_for(|_| WaitTarget::Message(comm.context(), id), |state| state.engine.take(id));
+    let (received, sent) = (receive.map(wait), send.map(wait));
     let received = received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received));
     match (sent.map(|sent| completed(comm, &sent)), received) {
         (Some(Err(failed)), Ok(status)) => Err(Failed::with(failed.into(), status)),

@@ -14,6 +14,7 @@ use crate::comm::Comm;
 use crate::datatypes;
 use crate::error::Result;
 use crate::lane::Lane;
+use crate::wait_target::WaitTarget;
 use crate::world;
 
 /// A topology's claim on the channel.
@@ -62,7 +63,7 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
         comm.with_claim(Some(Arc::new(Claim { key })))
     });
     // Whoever waits here is served by members that are in this call too, so nobody waits for a process that computes.
-    lane.wait_for(|state| state.engine.wire().has_granted(key).then_some(()));
+    lane.wait_for(|_| WaitTarget::Other, |state| state.engine.wire().has_granted(key).then_some(()));
     collectives::barrier(parent.handle())?;
     lane.poll_in_passing();
     show("a topology was declared");

@@ -1,0 +1,139 @@
+//! What a blocked call waits for: published in the process's control page, where `mpiexec` reads it when somebody wants to
+//! know where a job hangs.
+//!
+//! A wait publishes at its first sleep, so calls that end while they spin or yield pay nothing. Only the thread that polls
+//! for the process publishes; with several threads in MPI the page shows what one of them waits for.
+
+use towpath_base::control::{Awaited, BlockedCall, ControlPage};
+use towpath_base::ids::{ContextId, PeerIndex, Plane};
+use towpath_base::sync::Ordering;
+use towpath_engine::{Pending, RequestId};
+
+use crate::comm::Comm;
+use crate::constants::{COMM_SELF, COMM_WORLD};
+use crate::face::Handle;
+use crate::lane::State;
+use crate::request_table::Work;
+use crate::world::{self, OBJECTS};
+
+/// What a wait waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum WaitTarget {
+    /// Something that only the name of the call tells.
+    Other,
+    /// This operation of the engine, in this context.
+    Message(ContextId, RequestId),
+    /// A message that a probe asks for; `None` is a wildcard.
+    Probe(ContextId, Option<PeerIndex>, Option<i32>),
+    /// The other members of the communicator of this context.
+    Members(ContextId),
+    /// This request of the program.
+    Request(Handle),
+}
+
+/// A published wait; it is withdrawn when this is dropped.
+#[derive(Default)]
+pub(crate) struct Published(Option<&'static ControlPage>);
+
+impl Published {
+    /// Publishes a wait, once.
+    #[cold]
+    pub(crate) fn publish(&mut self, state: &State, target: impl Fn(&State) -> WaitTarget) {
+        if self.0.is_some() {
+            return;
+        }
+        let Some(page) = world::page() else { return };
+        let mut blocked = describe(state, target(state));
+        blocked.call = page.last_call.load(Ordering::Relaxed);
+        blocked.since = towpath_machine::clock::nanoseconds();
+        page.publish_blocked(&blocked);
+        self.0 = Some(page);
+    }
+}
+
+impl Drop for Published {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(page) = self.0 {
+            page.withdraw_blocked();
+        }
+    }
+}
+
+fn describe(state: &State, target: WaitTarget) -> BlockedCall {
+    let on = |context| with_comm(context, |comm| comm.map_or_else(Vec::new, in_words));
+    match target {
+        WaitTarget::Other => BlockedCall::default(),
+        WaitTarget::Message(context, id) => match state.engine.pending(id) {
+            Some(pending) => with_comm(context, |comm| message(pending, [Awaited::Receive, Awaited::Send], comm)),
+            None => BlockedCall::default(),
+        },
+        WaitTarget::Probe(context, peer, tag) => {
+            let pending = Pending { receives: true, peer, tag };
+            with_comm(context, |comm| message(pending, [Awaited::Receive, Awaited::Send], comm))
+        }
+        WaitTarget::Members(context) => {
+            BlockedCall { awaited: Awaited::Members as u32, communicator: on(context), ..BlockedCall::default() }
+        }
+        WaitTarget::Request(request) => describe_request(state, request),
+    }
+}
+
+fn describe_request(state: &State, request: Handle) -> BlockedCall {
+    let Ok((work, comm)) = state.requests.work_on(request) else { return BlockedCall::default() };
+    let comm = if comm.0 == 0 { None } else { world::comm(comm).ok().map(|comm| &**comm) };
+    let kinds = [Awaited::ReceiveRequest, Awaited::SendRequest];
+    let engine = &state.engine;
+    let pending = match work {
+        Work::Send(id) | Work::Receive(id) => engine.pending(*id),
+        Work::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
+        Work::Run(_) | Work::Exchange(_) => {
+            let communicator = comm.map_or_else(Vec::new, in_words);
+            return BlockedCall { awaited: Awaited::CollectiveRequest as u32, communicator, ..BlockedCall::default() };
+        }
+        Work::Generalized(_) => {
+            return BlockedCall { awaited: Awaited::GeneralizedRequest as u32, ..BlockedCall::default() };
+        }
+        Work::Flush(_) | Work::Sent(_) | Work::Done(_) | Work::Inactive => None,
+    };
+    pending.map_or_else(BlockedCall::default, |pending| message(pending, kinds, comm))
+}
+
+fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>) -> BlockedCall {
+    let rank_of = |peer: PeerIndex| match comm {
+        Some(comm) => comm.targets().iter().position(|&other| other == peer).map_or(-1, |rank| rank as i32),
+        None => peer.0 as i32,
+    };
+    BlockedCall {
+        awaited: if pending.receives { receive } else { send } as u32,
+        peer: pending.peer.map_or(-1, rank_of),
+        tag: pending.tag.unwrap_or(-1),
+        communicator: comm.map_or_else(Vec::new, in_words),
+        ..BlockedCall::default()
+    }
+}
+
+/// Hands over the communicator of a context; `None` when the program knows none.
+fn with_comm<R>(context: ContextId, then: impl FnOnce(Option<&Comm>) -> R) -> R {
+    let context = context.on(Plane::PointToPoint);
+    let found = [COMM_WORLD, COMM_SELF]
+        .into_iter()
+        .filter_map(|handle| world::comm(handle).ok())
+        .find(|comm| comm.context() == context)
+        .cloned()
+        .or_else(|| OBJECTS.comms.find(|comm| comm.context() == context));
+    then(found.as_deref())
+}
+
+/// A communicator as the program knows it: by its name, else by who made its context.
+fn in_words(comm: &Comm) -> Vec<u8> {
+    let name = comm.try_name().unwrap_or_default();
+    if name.is_empty() {
+        let (number, rank) = world::maker_of(comm.context());
+        return format!("context {number} of rank {rank}").into_bytes();
+    }
+    match [COMM_WORLD, COMM_SELF].contains(&comm.handle()) {
+        true => name.into_bytes(),
+        false => format!("\"{name}\"").into_bytes(),
+    }
+}

@@ -1,0 +1,62 @@
+/* Ranks that wait for each other for ever, each in a call of its own: what mpiexec says of them is compared in deadlocks.py. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void wait_for_ever(void) {
+    for (;;) pause();
+}
+
+/* A receive, a barrier, and a rank that computes. */
+static void calls(int rank) {
+    int value;
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 3, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 3) wait_for_ever();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Requests, a probe, a synchronous send, and a rank that has finished already. */
+static void requests(int rank) {
+    MPI_Comm row;
+    MPI_Comm_dup(MPI_COMM_WORLD, &row);
+    MPI_Comm_set_name(row, "row");
+    int values[2];
+    MPI_Request all[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (rank == 0) {
+        MPI_Irecv(values, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, row, all);
+        MPI_Wait(all, MPI_STATUS_IGNORE);
+    }
+    if (rank == 1) {
+        MPI_Irecv(values, 1, MPI_INT, 2, 5, row, all + 1);
+        MPI_Ibarrier(row, all + 2);
+        MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+    }
+    if (rank == 2) MPI_Probe(1, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 3) MPI_Ssend(values, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+}
+
+/* A communicator without a name, of ranks 1 to 3, and a collective operation by request. */
+static void communicators(int rank) {
+    MPI_Comm part;
+    MPI_Request request;
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0, 0, &part);
+    if (rank == 0) wait_for_ever();
+    if (rank == 1) MPI_Barrier(part);
+    MPI_Ibarrier(part, &request);
+    if (rank == 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+
+int main(int argc, char **argv) {
+    int rank;
+    MPI_Init(&argc, &argv);
+    puts("ready");
+    fflush(stdout);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
+    if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
+    if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
+    MPI_Finalize();
+    return 0;
+}
