@@ -85,7 +85,7 @@ fn run(mut request: Request, arguments: &[std::ffi::OsString]) -> Result<i32, Re
     let mask = answered.block();
     let signals = answered.descriptor().map_err(|error| failed("Signals cannot be watched", error))?;
     descendants::adopt_orphans();
-    if let Some(hosts) = hosts {
+    if let Some(hosts) = hosts.filter(|hosts| !hosts.here) {
         return Ok(fleet::Fleet::start(&request, hosts, arguments, signals, mask)?.run());
     }
     let spared = descendants::children();

@@ -19,6 +19,24 @@ fn several_programs_make_one_job() {
 }
 
 #[test]
+fn a_list_that_names_only_this_host_says_how_many_ranks_there_are() {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    for (options, ranks) in [
+        (vec!["--hosts", "localhost:2"], 2),
+        (vec!["--hosts", &format!("localhost:2,{name}:2")], 4),
+        (vec!["--hosts", "localhost,localhost"], 2),
+        (vec!["--hosts", "localhost"], 1),
+        (vec!["--hosts", "localhost:2", "-ppn", "3"], 3),
+        (vec!["--hosts", "localhost:2", "-n", "1"], 1),
+        (vec!["--hosts", "elsewhere:2", "--launcher", "fork"], 2),
+        (vec!["-ppn", "3"], 3),
+    ] {
+        let run = run(&[&options[..], &["sh", "-c", "echo $PMI_SIZE"]].concat());
+        assert_eq!(run.output, format!("{ranks}\n").repeat(ranks), "{options:?}: {run:?}");
+    }
+}
+
+#[test]
 fn variables_and_folders() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();

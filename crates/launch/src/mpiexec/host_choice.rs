@@ -4,25 +4,29 @@
 
 use towpath_base::config;
 
-use super::host_list::{self, Host};
+use super::host_list::{self, Host, Source};
 use super::options::Request;
 use super::reach::Way;
 
-/// The hosts of a job that does not run on this host alone, and the way to them.
+/// The hosts of a job, and the way to them.
 pub(super) struct Hosts {
     /// All of them, in order, also those that get no ranks.
     pub(super) hosts: Vec<Host>,
     pub(super) way: Way,
+    /// Whether `mpiexec` starts all ranks itself: no host but this one is named, and no way to it.
+    pub(super) here: bool,
 }
 
 impl Hosts {
-    /// The hosts that the command line, or Slurm, names; `None`: this host alone.
+    /// The hosts that the command line, or Slurm, names; `None`: nobody names any.
     ///
     /// # Errors
     /// A sentence.
     pub(super) fn of(request: &Request) -> Result<Option<Hosts>, String> {
         if request.launcher.as_deref() == Some("fork") {
-            return Ok(None);
+            let way = Way::choose(None, false)?;
+            let hosts = request.hosts.as_ref().map(Source::read).transpose()?;
+            return Ok(hosts.map(|hosts| Hosts { hosts, way, here: true }));
         }
         let allocation = Allocation::of_environment();
         // Slurm's name of this node need not be the host's own.
@@ -41,7 +45,7 @@ impl Hosts {
                 "mpiexec cannot place ranks on several hosts by {option}; -ppn, --map-by node and --hosts a:2,b:4 it can."
             ));
         }
-        Ok((chosen || !alone).then_some(Hosts { hosts, way }))
+        Ok(Some(Hosts { hosts, way, here: alone && !chosen }))
     }
 }
 
