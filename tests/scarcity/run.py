@@ -179,16 +179,41 @@ def rows(exchange, refuse, mpiexec):
     """Name, function that gives the command, number of ranks, may run, may fail."""
     job = [mpiexec, "-n", RANKS, exchange]
     for error in ("EPERM", "ENOSYS"):
-        yield f"memfd refused with {error}", lambda error=error: [refuse, error, *job], RANKS, True, False
-    yield "memfd refused, /dev/shm of 64 MB", lambda: [*small_shared(None), refuse, "EPERM", *job], RANKS, True, False
+        yield f"memfd refused with {error}", lambda error=error: [refuse, error, "memfd_create", *job], RANKS, True, False
+    yield "memfd refused, /dev/shm of 64 MB", lambda: [*small_shared(None), refuse, "EPERM", "memfd_create", *job], RANKS, True, False
     shared_malloc = ["env", "TOWPATH_MALLOC=1", *job]
-    yield "memfd refused, /dev/shm of 64 MB, TOWPATH_MALLOC", lambda: [*small_shared(None), refuse, "EPERM", *shared_malloc], RANKS, True, False
-    yield "memfd refused, /dev/shm full", lambda: [*small_shared(0), refuse, "EPERM", *job], RANKS, False, True
-    yield "memfd refused, /dev/shm full, one rank alone", lambda: [*small_shared(0), refuse, "EPERM", exchange], 1, False, True
+    yield "memfd refused, /dev/shm of 64 MB, TOWPATH_MALLOC", lambda: [*small_shared(None), refuse, "EPERM", "memfd_create", *shared_malloc], RANKS, True, False
+    yield "memfd refused, /dev/shm full", lambda: [*small_shared(0), refuse, "EPERM", "memfd_create", *job], RANKS, False, True
+    yield "memfd refused, /dev/shm full, one rank alone", lambda: [*small_shared(0), refuse, "EPERM", "memfd_create", exchange], 1, False, True
     # Between too little and enough: the job starts or does not, but once it has started it runs to its end.
     for free in (300, 600, 1200, 1800, 2400, 5000, 12000):
-        command = lambda free=free: [*small_shared(free), refuse, "EPERM", *job]  # noqa: E731
+        command = lambda free=free: [*small_shared(free), refuse, "EPERM", "memfd_create", *job]  # noqa: E731
         yield f"memfd refused, {free} kB free in /dev/shm", command, RANKS, True, True
+
+
+# System calls without which mpiexec and its guardian cannot go on, or only by another way, and what mpiexec then says.
+WITHOUT = {
+    "ppoll": r"the ranks cannot be watched",
+    "epoll_wait,epoll_pwait,epoll_pwait2": r"cannot be watched",
+    "epoll_ctl": r"cannot be watched",
+    "wait4": r"the ranks cannot be watched",
+    "write": r"",
+    "kill": r"",
+}
+
+
+def without_calls(refuse, mpiexec, calls, asked):
+    """A job whose ranks would run for ever, or (`asked`) that is ended by SIGTERM, ends without these system calls too."""
+    script = "sleep 300" if asked else "exit 3"
+    job = [mpiexec, "-n", 2, "sh", "-c", script]
+    before = ["timeout", "--preserve-status", "--signal=TERM", "--kill-after=60", "1"] if asked else []
+    status, output, problems = run(f"without {calls} {asked}", [*before, refuse, "EPERM", calls, *job])
+    problems = [problem for problem in problems if not problem.startswith("somebody died")]
+    if status in (0, 137, -9):
+        problems.append(f"ended with {status}")
+    if not asked and not re.search(WITHOUT[calls] + r"|exited with code 3", output) and calls != "write":
+        problems.append("ended without a sentence")
+    return problems, output, ""
 
 
 def in_memory_group(exchange, mpiexec, *settings):
@@ -214,6 +239,8 @@ def test_all(pattern):
     work = [("memory group of 512 MB", lambda: in_memory_group(exchange, mpiexec)),
             ("memory group of 512 MB, TOWPATH_MALLOC", lambda: in_memory_group(exchange, mpiexec, "TOWPATH_MALLOC=1"))]
     work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
+    work += [(f"{calls} refused" + (", SIGTERM" if asked else ""), lambda calls=calls, asked=asked: without_calls(refuse, mpiexec, calls, asked))
+             for calls in WITHOUT for asked in (False, True)]
     for name, test in work:
         if not re.search(pattern, name):
             continue

@@ -20,6 +20,7 @@ pub(crate) mod host_list;
 mod input;
 mod job;
 mod link;
+mod merge;
 mod options;
 mod output;
 mod plan;

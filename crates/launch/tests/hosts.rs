@@ -99,6 +99,15 @@ fn lines_stay_whole_and_in_order() {
 }
 
 #[test]
+fn long_lines_of_several_hosts_are_never_mixed() {
+    let run = script("a,b,c", 6, &[], "for i in 1 2 3 4; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done");
+    assert_eq!(run.output.lines().count(), 24, "{}", run.errors);
+    for line in run.output.lines() {
+        assert!(line.len() == 300_000 && line.bytes().all(|byte| byte == line.as_bytes()[0]));
+    }
+}
+
+#[test]
 fn a_slow_reader_stops_nobody_for_ever() {
     let mut command = job("a,b", 2, &[], &["sh", "-c", "head -c 6000000 /dev/zero; echo; sleep 0.1"]);
     command.stderr(Stdio::null());

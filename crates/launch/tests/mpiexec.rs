@@ -62,6 +62,35 @@ fn lines_are_tagged_and_never_mixed() {
 }
 
 #[test]
+fn long_lines_are_never_mixed() {
+    // Each line takes several reads of its pipe, and the ranks print at the same time.
+    let script = "for i in 1 2 3 4 5 6; do head -c 300000 /dev/zero | tr '\\0' $PMI_RANK; echo; done";
+    for (options, tag) in [(&[][..], 0), (&["-l"], 4)] {
+        let run = shell(4, options, script);
+        assert_eq!(run.output.lines().count(), 24);
+        for line in run.output.lines() {
+            let rank = &line[tag..tag + 1];
+            let text = if tag == 0 { "" } else { &line[..tag] };
+            assert!(text == format!("[{rank}] ") || tag == 0, "{text}");
+            assert!(line.len() == 300_000 + tag && line[tag..].bytes().all(|byte| byte == rank.as_bytes()[0]));
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_stops_in_a_long_line_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let script = format!(
+        "if test $PMI_RANK = 0; then head -c 200000 /dev/zero | tr '\\0' a; while ! test -e {0}; do sleep 0.1; done; echo
+         else sleep 0.1; for i in 1 2 3; do head -c 200000 /dev/zero | tr '\\0' b; echo; done; touch {0}; fi",
+        mark.display()
+    );
+    let run = shell(2, &[], &script);
+    assert_eq!((run.code, run.output.len()), (0, 200_001 + 3 * 200_001), "{}", run.errors);
+}
+
+#[test]
 fn any_bytes_pass_through_in_order() {
     let run = shell(1, &[], "head -c 300000 /dev/zero | tr '\\0' 'x'; printf '\\n\\377\\000end'");
     assert_eq!(run.output.len(), 300_000 + 1 + 2 + 3 + 2, "one byte became three in the lossy reading");

@@ -2,15 +2,23 @@
 
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::thread::futex::{Flags, Timespec};
 use towpath_base::sync::AtomicU32;
+
+/// How long a caller pauses to whom the system refuses to wait.
+pub(crate) const REFUSED: Duration = Duration::from_micros(200);
 
 /// Blocks while `word` holds `value`, at most `limit` (`None`: without limit). May return early without reason.
 pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     let limit =
         limit.map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
-    // Every reason to fail (the word changed, a signal, the limit) means the same to the caller: look again.
-    let _ = rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref());
+    match rustix::thread::futex::wait(word, Flags::empty(), value, limit.as_ref()) {
+        // The word changed, a signal, the limit: all mean the same to the caller, who looks again.
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
+        // The system refuses to wait (a sandbox): the caller's loop must not burn a core instead.
+        Err(_) => std::thread::sleep(REFUSED),
+    }
 }
 
 /// Wakes at most `count` processes that wait on `word`; says how many there were.

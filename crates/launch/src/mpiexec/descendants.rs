@@ -44,6 +44,8 @@ pub(crate) enum Reaped {
     NoneEnded,
     /// There is no child.
     NoChild,
+    /// The system does not say: its error.
+    Failed(i32),
 }
 
 /// Looks for a child that has ended.
@@ -53,7 +55,11 @@ pub(crate) fn reap() -> Reaped {
     match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
         0 => Reaped::NoneEnded,
         pid if pid > 0 => Reaped::Child(pid, status),
-        _ => Reaped::NoChild,
+        _ => match super::start::errno() {
+            libc::EINTR => Reaped::NoneEnded,
+            libc::ECHILD => Reaped::NoChild,
+            error => Reaped::Failed(error),
+        },
     }
 }
 
@@ -64,17 +70,18 @@ pub(crate) fn kill_all(spared: &[i32], limit: Duration, mut ended: impl FnMut(i3
     let mut pause = Duration::from_micros(100);
     while begin.elapsed() < limit {
         let doomed: Vec<i32> = children().into_iter().filter(|pid| !spared.contains(pid)).collect();
-        for &pid in &doomed {
-            signals::send(pid, libc::SIGKILL);
-        }
+        let sent = doomed.iter().filter(|&&pid| signals::send(pid, libc::SIGKILL)).count();
         loop {
             match reap() {
                 Reaped::Child(pid, status) => ended(pid, status),
                 Reaped::NoneEnded => break,
-                Reaped::NoChild => return,
+                // Without news of their ends, they have been killed once.
+                Reaped::NoChild | Reaped::Failed(_) => return,
             }
         }
-        if doomed.is_empty() && !spared.is_empty() {
+        // Those that nobody may kill end by their parent-death signal, when this process ends.
+        let forbidden = sent == 0 && !doomed.is_empty();
+        if forbidden || doomed.is_empty() && !spared.is_empty() {
             return;
         }
         std::thread::sleep(pause);

@@ -155,16 +155,22 @@ impl Events {
     }
 
     /// Waits until something happens, at most for `limit`, and lists what did.
-    pub(super) fn wait(&mut self, ready: &mut Vec<Event>, limit: Option<Duration>) {
+    ///
+    /// # Errors
+    /// The system's error when it lets nobody wait.
+    pub(super) fn wait(&mut self, ready: &mut Vec<Event>, limit: Option<Duration>) -> Result<(), i32> {
         let limit = limit.map(|limit| limit.min(LONGEST)).map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,
             // One more microsecond, so that the deadline has passed on return.
             tv_nsec: i64::from((limit.subsec_nanos() + 1000).min(999_999_999)),
         });
         self.buffer.clear();
-        if epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.buffer), limit.as_ref()).is_ok() {
-            ready.extend(self.buffer.iter().map(|event| Event::from_number(event.data.u64())));
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.buffer), limit.as_ref()) {
+            Ok(_) => ready.extend(self.buffer.iter().map(|event| Event::from_number(event.data.u64()))),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.raw_os_error()),
         }
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ use super::frames::{Frame, FrameReader, JobText};
 use super::host_choice::Hosts;
 use super::host_list;
 use super::link::Link;
+use super::merge::Merger;
 use super::options::Request;
 use super::output::{Destination, Sink, last_words};
 use super::plan::Refusal;
@@ -23,7 +24,7 @@ use super::relay::Relay;
 use super::report::Failure;
 use super::server::{self, Server};
 use super::signals::{self, Set};
-use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, STARTED};
+use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, CANNOT_WATCH, STARTED};
 use super::survey::Survey;
 use super::verdict::{Ending, Order, Verdict};
 use super::{brief, timeout_of_environment};
@@ -55,6 +56,8 @@ pub(super) struct Fleet {
     verdict: Verdict,
     key: JobKey,
     destinations: [Destination; 2],
+    /// What hosts print on each of them.
+    mergers: [Merger; 2],
     relay: Relay,
     signals: OwnedFd,
     events: Events,
@@ -105,6 +108,7 @@ impl Fleet {
             node_of_rank,
             key,
             destinations: [rustix::stdio::stdout(), rustix::stdio::stderr()].map(Destination::new),
+            mergers: [Merger::new(used), Merger::new(used)],
             relay: Relay::new(!request.no_input),
             signals,
             events,
@@ -121,7 +125,9 @@ impl Fleet {
         let mut ready = Vec::new();
         while !self.given_up && self.stations.iter().any(|station| !station.over) {
             self.watch();
-            self.events.wait(&mut ready, self.nearest_deadline());
+            if let Err(error) = self.events.wait(&mut ready, self.nearest_deadline()) {
+                self.cannot_watch(error);
+            }
             for event in ready.drain(..) {
                 self.handle(event);
             }
@@ -146,15 +152,23 @@ impl Fleet {
         match event {
             Event::Link { host } => self.read_link(host),
             Event::LinkRoom { host } => self.stations[host].link.flush(),
-            Event::Signal => {
-                while let Some(signal) = signals::next(&self.signals) {
-                    self.signalled(signal);
+            Event::Signal => loop {
+                match signals::next(&self.signals) {
+                    Ok(Some(signal)) => self.signalled(signal),
+                    Ok(None) => break,
+                    Err(error) => break self.cannot_watch(error),
                 }
-            }
+            },
             Event::Typed => self.pass_input(),
             Event::Destination { which } => self.destinations[which].flush(),
             Event::Report | Event::Output { .. } | Event::Pmi { .. } | Event::InputPipe => {}
         }
+    }
+
+    /// Nothing is heard of the hosts any more: they end everything when their connections do.
+    fn cannot_watch(&mut self, error: i32) {
+        self.verdict.cannot_watch(error);
+        self.given_up = true;
     }
 
     fn pass_input(&mut self) {
@@ -188,7 +202,7 @@ impl Fleet {
     fn tell_whereabouts(&mut self) {
         if let Some(survey) = self.survey.take() {
             let report = survey.report(|rank| self.verdict.has_ended(rank));
-            self.destinations[1].write(report.as_bytes());
+            self.destinations[1].write(report.as_bytes(), false);
         }
     }
 
@@ -307,6 +321,10 @@ impl Fleet {
             Frame::Started { rank, kind, value, pid } if is_own(rank) => match kind {
                 STARTED => self.verdict.started(rank as usize, pid),
                 CANNOT_FORK | CANNOT_ENTER | CANNOT_EXECUTE => self.verdict.not_started(rank as usize, kind, value),
+                CANNOT_WATCH => {
+                    let order = self.verdict.cannot_watch(value);
+                    self.carry_out(order);
+                }
                 _ => self.lose(host, "it said what no proxy says"),
             },
             Frame::Ended { rank, status, state, last_call, in_call } if is_own(rank) => {
@@ -315,10 +333,10 @@ impl Fleet {
             }
             Frame::Inside { rank } if is_own(rank) => self.told_inside[rank as usize] = true,
             Frame::Request { rank, bytes } if is_own(rank) => self.serve(rank as usize, &bytes),
-            Frame::Output { which, bytes } => {
+            Frame::Output { which, more, bytes } => {
                 let which = usize::from(which);
-                self.destinations[which].write(&bytes);
-                self.stations[host].owed[which] += bytes.len() as u32;
+                let out = self.mergers[which].take(host, bytes, more);
+                self.print(which, out);
             }
             Frame::Activity { rank, activity } if is_own(rank) => {
                 let rank = rank as usize;
@@ -330,6 +348,14 @@ impl Fleet {
             Frame::Done if self.has_running_ranks(host) => self.lose(host, "its guardian process was killed"),
             Frame::Done => self.leave(host),
             _ => self.lose(host, "it said what no proxy says"),
+        }
+    }
+
+    /// Prints what hosts have said.
+    fn print(&mut self, which: usize, out: Vec<(usize, Vec<u8>)>) {
+        for (host, bytes) in out {
+            self.destinations[which].write(&bytes, false);
+            self.stations[host].owed[which] += bytes.len() as u32;
         }
     }
 
@@ -378,6 +404,10 @@ impl Fleet {
         }
         self.events.remove(self.stations[host].link.input());
         self.survey.iter_mut().for_each(|survey| survey.answered(host));
+        for which in 0..2 {
+            let out = self.mergers[which].leave(host);
+            self.print(which, out);
+        }
         for (rank, _) in self.node_of_rank.iter().enumerate().filter(|&(_, &node)| node as usize == host) {
             self.verdict.lost(rank);
         }

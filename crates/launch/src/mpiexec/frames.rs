@@ -92,9 +92,10 @@ pub(super) enum Frame {
         rank: u32,
         bytes: Vec<u8>,
     },
-    /// What ranks have printed: whole lines, or what there is of one.
+    /// What ranks have printed: whole lines, or what there is of one; `more`: the last one is long and goes on.
     Output {
         which: u8,
+        more: bool,
         bytes: Vec<u8>,
     },
     /// So many bytes of input have been read.
@@ -142,7 +143,9 @@ impl Frame {
                 body.number(*rank).number(*status as u32).number(*state).number(*last_call).number(*in_call).kind(19)
             }
             Frame::Request { rank, bytes } => body.number(*rank).bytes(bytes).kind(20),
-            Frame::Output { which, bytes } => body.number(u32::from(*which)).bytes(bytes).kind(21),
+            Frame::Output { which, more, bytes } => {
+                body.number(u32::from(*which)).number(u32::from(*more)).bytes(bytes).kind(21)
+            }
             Frame::InputTaken { count } => body.number(*count).kind(22),
             Frame::Done => 23,
             Frame::Inside { rank } => body.number(*rank).kind(24),
@@ -193,7 +196,7 @@ impl Frame {
                 in_call: body.number()?,
             },
             20 => Frame::Request { rank: body.number()?, bytes: body.bytes()? },
-            21 => Frame::Output { which: body.stream()?, bytes: body.bytes()? },
+            21 => Frame::Output { which: body.stream()?, more: body.stream()? == 1, bytes: body.bytes()? },
             22 => Frame::InputTaken { count: body.number()? },
             23 => Frame::Done,
             24 => Frame::Inside { rank: body.number()? },
@@ -258,7 +261,7 @@ impl Reader<'_> {
         Some(u32::from_le_bytes(*number))
     }
 
-    /// Number of a stream: 0 stdout, 1 stderr.
+    /// Number of a stream (0 stdout, 1 stderr), or a truth value.
     fn stream(&mut self) -> Option<u8> {
         self.number().and_then(|which| u8::try_from(which).ok()).filter(|&which| which < 2)
     }
@@ -413,7 +416,7 @@ mod tests {
             Frame::Started { rank: 1, kind: 2, value: -3, pid: 4 },
             Frame::Ended { rank: 1, status: 9, state: 2, last_call: 3, in_call: 1 },
             Frame::Request { rank: 0, bytes: b"cmd=init\n".to_vec() },
-            Frame::Output { which: 0, bytes: vec![0; 300] },
+            Frame::Output { which: 0, more: true, bytes: vec![0; 300] },
             Frame::InputTaken { count: 5 },
             Frame::Inside { rank: 2 },
             Frame::Ask,

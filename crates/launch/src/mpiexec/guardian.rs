@@ -12,10 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::descendants::{self, Reaped};
 use super::signals::{self, Set};
-use super::start::{CANNOT_FORK, Common, ENDED, Report, STARTED, Start, errno, fork_rank};
+use super::start::{CANNOT_FORK, CANNOT_WATCH, Common, ENDED, Report, STARTED, Start, errno, fork_rank};
 
 /// Size of a command in bytes: the number of a signal for all ranks, or 0 to end.
 pub(crate) const COMMAND_SIZE: usize = 4;
+
+/// How long it kills what does not end: longer than `mpiexec` waits for it.
+const KILLING: Duration = Duration::from_secs(60);
 
 /// Forks the guardian with everything it needs. `not_its_own` are descriptors of `mpiexec` that it must not hold.
 ///
@@ -47,12 +50,11 @@ struct Ranks {
 }
 
 impl Ranks {
-    /// Reports a child that has ended, if it is a rank.
-    fn ended(&mut self, pid: i32, status: i32, report: &OwnedFd) {
-        if let Some(rank) = self.running.iter().position(|&running| running == Some(pid)) {
-            self.running[rank] = None;
-            Report { kind: ENDED, rank: rank as u32, value: status, pid }.send(report);
-        }
+    /// Reports a child that has ended, if it is a rank; false when that cannot be told.
+    fn ended(&mut self, pid: i32, status: i32, report: &OwnedFd) -> bool {
+        let Some(rank) = self.running.iter().position(|&running| running == Some(pid)) else { return true };
+        self.running[rank] = None;
+        Report { kind: ENDED, rank: rank as u32, value: status, pid }.send(report)
     }
 
     /// Signals the process groups of all ranks that have not been reaped (so their numbers are still theirs).
@@ -68,24 +70,36 @@ fn guard(starts: Vec<Start>, common: Common, commands: OwnedFd) -> ! {
     settle();
     let child_ended = Set::of(&[libc::SIGCHLD]).descriptor();
     let mut ranks = Ranks { running: vec![None; starts.len()] };
+    let mut goes_on = true;
     for (rank, start) in starts.into_iter().enumerate() {
         if waits(&commands) && !obey(&commands, &ranks) {
+            goes_on = false;
             break;
         }
         let (rank, forked) = (rank as u32, fork_rank(&start, &common, rank as u32));
-        match forked {
+        let report = match forked {
             Ok(pid) => {
                 ranks.running[rank as usize] = Some(pid);
-                Report { kind: STARTED, rank, value: 0, pid }.send(&common.report);
+                Report { kind: STARTED, rank, value: 0, pid }
             }
-            Err(error) => Report { kind: CANNOT_FORK, rank, value: error, pid: 0 }.send(&common.report),
+            Err(error) => Report { kind: CANNOT_FORK, rank, value: error, pid: 0 },
+        };
+        if !report.send(&common.report) {
+            goes_on = false;
+            break;
         }
     }
-    if let Ok(child_ended) = child_ended {
-        watch(&commands, &child_ended, &mut ranks, &common.report);
+    if goes_on {
+        let child_ended = child_ended.map_err(|error| error.raw_os_error().unwrap_or(0));
+        let watched = child_ended.and_then(|child_ended| watch(&commands, &child_ended, &mut ranks, &common.report));
+        if let Err(error) = watched {
+            Report { kind: CANNOT_WATCH, rank: 0, value: error, pid: 0 }.send(&common.report);
+        }
     }
     ranks.signal(libc::SIGKILL);
-    descendants::kill_all(&[], Duration::MAX, |pid, status| ranks.ended(pid, status, &common.report));
+    descendants::kill_all(&[], KILLING, |pid, status| {
+        ranks.ended(pid, status, &common.report);
+    });
     // SAFETY: ends this process at once; it shares memory with nobody.
     unsafe { libc::_exit(0) }
 }
@@ -125,17 +139,29 @@ fn rename_command_line() {
     }
 }
 
-/// Waits for commands and for the ends of ranks; returns when everything is to end.
-fn watch(commands: &OwnedFd, child_ended: &OwnedFd, ranks: &mut Ranks, report: &OwnedFd) {
+/// Waits for commands and for the ends of ranks; returns when everything is to end, because nobody hears of them any more
+/// for instance.
+///
+/// # Errors
+/// The system's error when it lets nobody wait.
+fn watch(commands: &OwnedFd, child_ended: &OwnedFd, ranks: &mut Ranks, report: &OwnedFd) -> Result<(), i32> {
     loop {
-        while signals::next(child_ended).is_some() {}
-        while let Reaped::Child(pid, status) = descendants::reap() {
-            ranks.ended(pid, status, report);
+        while signals::next(child_ended)?.is_some() {}
+        loop {
+            match descendants::reap() {
+                Reaped::Child(pid, status) if ranks.ended(pid, status, report) => {}
+                Reaped::Child(..) => return Ok(()),
+                Reaped::Failed(error) => return Err(error),
+                Reaped::NoneEnded | Reaped::NoChild => break,
+            }
         }
         let mut sources = [PollFd::new(commands, PollFlags::IN), PollFd::new(child_ended, PollFlags::IN)];
-        let _ = poll(&mut sources, None);
+        match poll(&mut sources, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.raw_os_error()),
+        }
         if !sources[0].revents().is_empty() && !obey(commands, ranks) {
-            return;
+            return Ok(());
         }
     }
 }

@@ -18,7 +18,7 @@ use super::report::Failure;
 use super::requests::Requests;
 use super::server::{self, Server};
 use super::signals;
-use super::start::{ENDED, Report, STARTED};
+use super::start::{CANNOT_WATCH, ENDED, Report, STARTED, send_record};
 use super::streams::Streams;
 use super::verdict::{CHECK, Ending, Order, Verdict};
 use crate::segment::View;
@@ -48,7 +48,8 @@ pub(super) struct Job {
     verdict: Verdict,
     server: Server,
     view: View,
-    commands: OwnedFd,
+    /// `None`: the guardian could not be told something, and ends everything.
+    commands: Option<OwnedFd>,
     reports: OwnedFd,
     signals: OwnedFd,
     terminal: Terminal,
@@ -75,7 +76,7 @@ impl Job {
             ranks.push(Requests::new(ends.pmi));
             pipes.push(([ends.output, ends.errors], parts.tag.then(|| format!("[{rank}] "))));
         }
-        let streams = Streams::new(pipes.into_iter());
+        let mut streams = Streams::new(pipes.into_iter());
         streams.watch(&mut events)?;
         Ok(Job {
             ranks,
@@ -83,7 +84,7 @@ impl Job {
             verdict: Verdict::new(parts.command_names, parts.timeout),
             server: parts.server,
             view: parts.view,
-            commands: parts.commands,
+            commands: Some(parts.commands),
             reports: parts.reports,
             signals: parts.signals,
             terminal: parts.terminal,
@@ -105,7 +106,9 @@ impl Job {
             for (which, destination) in self.destinations.iter().enumerate() {
                 self.streams.pause(&mut self.events, which, destination.is_full());
             }
-            self.events.wait(&mut ready, self.nearest_deadline());
+            if let Err(error) = self.events.wait(&mut ready, self.nearest_deadline()) {
+                self.cannot_watch(error);
+            }
             for event in ready.drain(..) {
                 self.handle(event);
             }
@@ -117,11 +120,13 @@ impl Job {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Report => self.read_reports(),
-            Event::Signal => {
-                while let Some(signal) = signals::next(&self.signals) {
-                    self.signalled(signal);
+            Event::Signal => loop {
+                match signals::next(&self.signals) {
+                    Ok(Some(signal)) => self.signalled(signal),
+                    Ok(None) => break,
+                    Err(error) => break self.cannot_watch(error),
                 }
-            }
+            },
             Event::Output { rank, which } => self.forward(rank, which),
             Event::Pmi { rank } => self.read_pmi(rank),
             Event::Typed => self.terminal.read(),
@@ -133,7 +138,7 @@ impl Job {
 
     /// Deadlines and changes of phase.
     fn after_events(&mut self) {
-        self.streams.release(&mut self.destinations);
+        self.streams.release(&mut self.events, &mut self.destinations);
         if let Some(failure) = self.destinations[0].failure().filter(|_| self.verdict.is_running()) {
             self.verdict.fail(failure);
         }
@@ -172,10 +177,18 @@ impl Job {
         }
     }
 
-    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end.
-    fn command(&self, command: i32) {
+    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end. Where that is refused, the end
+    /// of the pipe tells it to end.
+    fn command(&mut self, command: i32) {
         let bytes: [u8; COMMAND_SIZE] = command.to_ne_bytes();
-        while rustix::io::write(&self.commands, &bytes) == Err(rustix::io::Errno::INTR) {}
+        self.commands = self.commands.take().filter(|commands| send_record(commands, &bytes));
+    }
+
+    /// Nothing is heard of the ranks any more: they are ended without further words.
+    fn cannot_watch(&mut self, error: i32) {
+        self.verdict.cannot_watch(error);
+        self.commands = None;
+        self.guardian_gone = true;
     }
 
     fn signalled(&mut self, signal: i32) {
@@ -202,7 +215,7 @@ impl Job {
         };
         let ranks: Vec<Whereabouts> = (0..self.ranks.len()).map(place).collect();
         if asked || is_worth_telling(&ranks) {
-            self.destinations[1].write(report(&ranks).as_bytes());
+            self.destinations[1].write(report(&ranks).as_bytes(), false);
         }
     }
 
@@ -224,6 +237,10 @@ impl Job {
                 self.read_pmi(rank);
                 let ending = ending(&self.view, rank, report.value);
                 self.verdict.ended(rank, ending, &self.server);
+            }
+            CANNOT_WATCH => {
+                let order = self.verdict.cannot_watch(report.value);
+                self.carry_out(order);
             }
             kind => self.verdict.not_started(rank, kind, report.value),
         }

@@ -1,5 +1,6 @@
 //! Forwarding what ranks print: whole lines, so that lines of different ranks never mix; any bytes; an incomplete line
-//! (a prompt) comes out when nothing has followed it for a while, unless lines are tagged.
+//! (a prompt) comes out when nothing has followed it for a while, unless lines are tagged. A long line comes out in pieces
+//! while no other rank's lines do.
 //!
 //! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a destination holds a queue
 //! and writes only as much as `poll` promises; while the queue is long, nothing more is read from the ranks.
@@ -18,17 +19,21 @@ use super::verdict::Verdict;
 
 /// How long an incomplete line waits for its end.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
-/// A line longer than this comes out in pieces.
+/// More of a line is not held: the rank gets the output for itself until the line ends.
 const LONGEST_LINE: usize = 64 * 1024;
 /// A destination that holds more than this asks for no more.
 const LONGEST_QUEUE: usize = 1 << 20;
 /// What a pipe takes for certain once it is writable (PIPE_BUF).
 const CERTAIN: usize = 4096;
 
-/// Whether a descriptor can be written to, now or within the limit.
+/// Whether a descriptor can be written to, now or within the limit. Where the system does not say, the write itself shows
+/// it: it may wait then.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)).is_ok_and(|ready| ready > 0)
+    match poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)) {
+        Ok(ready) => ready > 0,
+        Err(error) => error != Errno::INTR,
+    }
 }
 
 /// Writes what of a queue can be written without waiting (`at_once`: all of it).
@@ -53,8 +58,8 @@ pub(crate) fn write_ready(descriptor: BorrowedFd<'_>, queue: &mut Vec<u8>, at_on
 
 /// What takes lines.
 pub(crate) trait Sink {
-    /// Takes bytes; they stay together.
-    fn write(&mut self, bytes: &[u8]);
+    /// Takes bytes; they stay together. `more`: what comes next belongs to the same line.
+    fn write(&mut self, bytes: &[u8], more: bool);
 }
 
 /// Where lines come out: `mpiexec`'s own stdout or stderr.
@@ -86,11 +91,17 @@ impl Destination {
         self.flush();
         while !self.queue.is_empty() {
             let mut sources = [PollFd::new(&self.descriptor, PollFlags::OUT), PollFd::new(signals, PollFlags::IN)];
-            let _ = poll(&mut sources, None);
+            match poll(&mut sources, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                // The writes of `flush` wait instead, or fail.
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
             match signals::next(signals) {
-                Some(libc::SIGTSTP) => signals::send(std::process::id() as i32, libc::SIGSTOP),
-                None | Some(libc::SIGCONT | libc::SIGUSR1 | libc::SIGUSR2) => {}
-                Some(_) => return false,
+                Ok(Some(libc::SIGTSTP)) => {
+                    signals::send(std::process::id() as i32, libc::SIGSTOP);
+                }
+                Ok(None | Some(libc::SIGCONT | libc::SIGUSR1 | libc::SIGUSR2 | libc::SIGQUIT)) => {}
+                Ok(Some(_)) | Err(_) => return false,
             }
             self.flush();
         }
@@ -119,7 +130,7 @@ impl Destination {
 
 impl Sink for Destination {
     /// Takes bytes and writes what can be written now.
-    fn write(&mut self, bytes: &[u8]) {
+    fn write(&mut self, bytes: &[u8], _more: bool) {
         if self.lost.is_none() {
             self.queue.extend_from_slice(bytes);
             self.flush();
@@ -137,7 +148,7 @@ pub(crate) fn last_words(destinations: &mut [Destination; 2], mut verdict: Verdi
     }
     let (sentence, code) = verdict.result();
     if let Some(sentence) = sentence {
-        destinations[1].write(format!("{sentence}\n").as_bytes());
+        destinations[1].write(format!("{sentence}\n").as_bytes(), false);
     }
     destinations[1].drain(signals);
     code
@@ -158,14 +169,18 @@ pub(crate) enum Reading {
 pub(crate) struct Stream {
     pipe: OwnedFd,
     held: Vec<u8>,
+    /// When what is held began to come; of a long line, when something came last.
     since: Instant,
     tag: Vec<u8>,
+    /// The beginning of the present line has been passed on.
+    in_long_line: bool,
 }
 
 impl Stream {
     /// Reads from the pipe (non-blocking); a tag is put before each line.
     pub(crate) fn new(pipe: OwnedFd, tag: Option<String>) -> Stream {
-        Stream { pipe, held: Vec::new(), since: Instant::now(), tag: tag.unwrap_or_default().into_bytes() }
+        let tag = tag.unwrap_or_default().into_bytes();
+        Stream { pipe, held: Vec::new(), since: Instant::now(), tag, in_long_line: false }
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -199,39 +214,56 @@ impl Stream {
         }
         if whole < bytes.len() {
             if self.held.is_empty() {
+                // Always of a long line: nothing of it is held.
                 self.since = Instant::now();
             }
             self.held.extend_from_slice(&bytes[whole..]);
         }
-        if self.held.len() > LONGEST_LINE {
-            self.release(to);
+        if self.in_long_line || self.held.len() > LONGEST_LINE {
+            self.pass(to, true);
         }
     }
 
-    /// Passes on everything that is held.
+    /// Passes on everything that is held; a long line, too, counts as ended.
     pub(crate) fn release(&mut self, to: &mut impl Sink) {
-        if self.held.is_empty() {
-            return;
+        if !self.held.is_empty() || self.in_long_line {
+            self.pass(to, false);
         }
+    }
+
+    /// True while the output belongs to this stream, because its line goes on.
+    pub(crate) fn is_in_long_line(&self) -> bool {
+        self.in_long_line
+    }
+
+    fn pass(&mut self, to: &mut impl Sink, more: bool) {
         if self.tag.is_empty() {
-            to.write(&self.held);
+            to.write(&self.held, more);
         } else {
-            let mut tagged = Vec::with_capacity(self.held.len() + 16);
-            for line in self.held.split_inclusive(|&byte| byte == b'\n') {
-                tagged.extend_from_slice(&self.tag);
-                tagged.extend_from_slice(line);
-            }
-            if tagged.last() != Some(&b'\n') {
-                tagged.push(b'\n');
-            }
-            to.write(&tagged);
+            to.write(&self.tagged(more), more);
         }
         self.held.clear();
+        self.in_long_line = more;
     }
 
-    /// When the incomplete line comes out at the latest; `None` when there is none or lines are tagged.
+    /// What is held, with a tag before each line that begins there, and an end of the last one unless `more` follows.
+    fn tagged(&self, more: bool) -> Vec<u8> {
+        let mut tagged = Vec::with_capacity(self.held.len() + 16);
+        for (number, line) in self.held.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            if number > 0 || !self.in_long_line {
+                tagged.extend_from_slice(&self.tag);
+            }
+            tagged.extend_from_slice(line);
+        }
+        if !more && tagged.last() != Some(&b'\n') {
+            tagged.push(b'\n');
+        }
+        tagged
+    }
+
+    /// When the incomplete line comes out at the latest; `None` when there is none, or it is tagged and not long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        (!self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
+        (self.in_long_line || !self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
     }
 }
 
@@ -290,9 +322,38 @@ mod tests {
     }
 
     #[test]
+    fn a_long_line_has_one_tag_and_goes_on_until_it_ends_or_nothing_follows() {
+        #[derive(Default)]
+        struct Seen(Vec<u8>, bool);
+        impl Sink for Seen {
+            fn write(&mut self, bytes: &[u8], more: bool) {
+                self.0.extend_from_slice(bytes);
+                self.1 = more;
+            }
+        }
+        let (mut stream, _into) = stream(Some("[1] "));
+        let mut seen = Seen::default();
+        let piece = [b'x'; 40 * 1024];
+        for expected in [false, true, true] {
+            stream.take(&piece, &mut seen);
+            assert_eq!((stream.is_in_long_line(), seen.1), (expected, expected));
+        }
+        stream.take(b"y\nz", &mut seen);
+        assert!(!stream.is_in_long_line() && !seen.1 && stream.deadline().is_none());
+        let line = format!("[1] {}y\n", "x".repeat(3 * piece.len()));
+        assert!(seen.0 == line.as_bytes(), "{} bytes", seen.0.len());
+        seen.0.clear();
+        stream.take(&piece, &mut seen);
+        stream.take(&piece, &mut seen);
+        assert!(stream.deadline().is_some() && seen.1);
+        stream.release(&mut seen);
+        assert!(!seen.1 && seen.0.starts_with(b"[1] zx") && seen.0.ends_with(b"x\n"));
+    }
+
+    #[test]
     fn a_slow_reader_stops_nobody() {
         let (mut to, reader) = pipe_destination();
-        to.write(&vec![b'x'; 3 << 20]);
+        to.write(&vec![b'x'; 3 << 20], false);
         assert!(to.is_full());
         drop(reader);
         to.flush();

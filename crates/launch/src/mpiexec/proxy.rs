@@ -20,7 +20,7 @@ use super::plan::{Plan, Refusal};
 use super::relay::Feed;
 use super::requests::Requests;
 use super::signals::Set;
-use super::start::{ENDED, Report};
+use super::start::{ENDED, Report, send_record};
 use super::streams::{Outlet, Streams};
 use super::verdict::CHECK;
 use crate::segment::View;
@@ -126,7 +126,7 @@ impl Forked {
     }
 
     /// A set in which everything is watched.
-    fn watched(&self, link: &Link) -> std::io::Result<Events> {
+    fn watched(&mut self, link: &Link) -> std::io::Result<Events> {
         let mut events = Events::new()?;
         events.add(link.input(), Event::Link { host: 0 })?;
         events.add(&self.reports, Event::Report)?;
@@ -140,7 +140,7 @@ impl Forked {
 
 impl Proxy {
     fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, (Link, Refusal)> {
-        let forked = match Forked::make(&link, job, mask) {
+        let mut forked = match Forked::make(&link, job, mask) {
             Ok(forked) => forked,
             Err(refusal) => return Err((link, refusal)),
         };
@@ -180,11 +180,15 @@ impl Proxy {
                 self.events.watch_for_room(pipe, Event::InputPipe, waits, &mut self.feed_watched);
             }
             let nearest = [self.streams.deadline(), self.next_look].into_iter().flatten().min();
-            self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now())));
+            if self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now()))).is_err() {
+                // The guardian ends everything; mpiexec hears of it by what it gets, or by the end of the connection.
+                break;
+            }
             for event in ready.drain(..) {
                 self.handle(event);
             }
-            self.streams.release(&mut Outgoing { link: &mut self.link, under_way: &mut self.under_way });
+            self.streams
+                .release(&mut self.events, &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way });
             self.look_inside();
         }
         self.finish();
@@ -318,11 +322,9 @@ impl Proxy {
         self.link.send(&Frame::Answered);
     }
 
-    fn command(&self, command: i32) {
+    fn command(&mut self, command: i32) {
         let bytes: [u8; COMMAND_SIZE] = command.to_ne_bytes();
-        if let Some(commands) = &self.commands {
-            while rustix::io::write(commands, &bytes) == Err(rustix::io::Errno::INTR) {}
-        }
+        self.commands = self.commands.take().filter(|commands| send_record(commands, &bytes));
     }
 
     fn forward(&mut self, local: usize, which: usize) {
@@ -342,6 +344,7 @@ impl Proxy {
 
     /// After the guardian: the rest of the output, and that this is all.
     fn finish(mut self) {
+        self.commands = None;
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
         let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
         // What `mpiexec` holds back is bounded by what pipes hold, so it reads as fast as the connection carries.
@@ -358,8 +361,8 @@ struct Outgoing<'a> {
 }
 
 impl Outlet for Outgoing<'_> {
-    fn write(&mut self, which: usize, bytes: &[u8]) {
+    fn write(&mut self, which: usize, bytes: &[u8], more: bool) {
         self.under_way[which] += bytes.len();
-        self.link.send(&Frame::Output { which: which as u8, bytes: bytes.to_vec() });
+        self.link.send(&Frame::Output { which: which as u8, more, bytes: bytes.to_vec() });
     }
 }

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     OutputFails { reason: String },
     /// The guardian process was killed.
     GuardianGone,
+    /// The system does not let `mpiexec` or its guardian wait for what happens: why.
+    CannotWatch { reason: String },
     /// A host cannot be reached, or not any more.
     HostGone { name: String, reason: String },
 }
@@ -43,6 +45,7 @@ impl Failure {
     fn weight(&self) -> u32 {
         match self {
             Failure::Asked { .. } | Failure::Timeout { .. } | Failure::GuardianGone => 0,
+            Failure::CannotWatch { .. } => 0,
             Failure::OutputGone | Failure::OutputFails { .. } => 0,
             Failure::Start { .. } | Failure::Abort { .. } | Failure::HostGone { .. } => 1,
             Failure::Signal { .. } => 2,
@@ -59,6 +62,7 @@ impl Failure {
             Failure::Signal { signal, .. } | Failure::Asked { signal } => 128 + signal,
             Failure::WithoutFinalize { .. } | Failure::WithoutInit { .. } => 1,
             Failure::GuardianGone | Failure::HostGone { .. } | Failure::OutputFails { .. } => 1,
+            Failure::CannotWatch { .. } => 1,
             Failure::Timeout { .. } => 124,
             Failure::OutputGone => 128 + 13,
         }
@@ -100,6 +104,9 @@ impl Failure {
             }
             Failure::HostGone { name, reason } => {
                 format!("mpiexec: host {name} is lost ({reason}); the job is ended.")
+            }
+            Failure::CannotWatch { reason } => {
+                format!("mpiexec: the ranks cannot be watched ({reason}); the job is ended.")
             }
             Failure::GuardianGone => {
                 "mpiexec: its guardian process, which watches the ranks, was killed; the job is ended.".to_owned()

@@ -89,21 +89,29 @@ pub(crate) fn notice_ends_of_children() {
 }
 
 /// The next signal read from a descriptor; `None` when there is none.
-pub(crate) fn next(descriptor: &OwnedFd) -> Option<i32> {
+///
+/// # Errors
+/// The system's error when signals cannot be read.
+pub(crate) fn next(descriptor: &OwnedFd) -> Result<Option<i32>, i32> {
     let mut record = [0u8; size_of::<libc::signalfd_siginfo>()];
     match rustix::io::read(descriptor, &mut record) {
         // The record begins with the signal's number (signalfd(2)).
-        Ok(count) if count == record.len() => Some(i32::from_ne_bytes([record[0], record[1], record[2], record[3]])),
-        _ => None,
+        Ok(count) if count == record.len() => {
+            Ok(Some(i32::from_ne_bytes([record[0], record[1], record[2], record[3]])))
+        }
+        Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(error) => Err(error.raw_os_error()),
     }
 }
 
-/// Sends a signal to a process (`pid` > 0) or a process group (`pid` < 0); one that is gone is no error.
-pub(crate) fn send(pid: i32, signal: i32) {
-    if !(-1..=0).contains(&pid) {
-        // SAFETY: kill touches no memory of this process.
-        unsafe { libc::kill(pid, signal) };
+/// Sends a signal to a process (`pid` > 0) or a process group (`pid` < 0); one that is gone is no
+/// error. False when the system forbids it.
+pub(crate) fn send(pid: i32, signal: i32) -> bool {
+    if (-1..=0).contains(&pid) {
+        return false;
     }
+    // SAFETY: kill touches no memory of this process.
+    unsafe { libc::kill(pid, signal) == 0 || super::start::errno() == libc::ESRCH }
 }
 
 #[cfg(test)]
@@ -113,7 +121,6 @@ mod tests {
     #[test]
     fn nobody_and_everybody_are_never_signalled() {
         // Would end the test process, its group, or everything the user runs.
-        send(0, libc::SIGKILL);
-        send(-1, libc::SIGKILL);
+        assert!(!send(0, libc::SIGKILL) && !send(-1, libc::SIGKILL));
     }
 }

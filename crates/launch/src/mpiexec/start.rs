@@ -59,6 +59,8 @@ pub(crate) const CANNOT_ENTER: u32 = 3;
 pub(crate) const CANNOT_EXECUTE: u32 = 4;
 /// The rank has ended; `value` is the status of waitpid.
 pub(crate) const ENDED: u32 = 5;
+/// The guardian cannot wait for ranks and commands any more; `value` is the system's error.
+pub(crate) const CANNOT_WATCH: u32 = 6;
 
 impl Report {
     /// Size on the pipe in bytes.
@@ -83,10 +85,19 @@ impl Report {
         }
     }
 
-    /// Sends it; a reader that is gone is no error.
-    pub(crate) fn send(self, to: &OwnedFd) {
-        let bytes = self.to_bytes();
-        while rustix::io::write(to, &bytes) == Err(rustix::io::Errno::INTR) {}
+    /// Sends it; false when it cannot be sent, because the reader is gone for instance.
+    pub(crate) fn send(self, to: &OwnedFd) -> bool {
+        send_record(to, &self.to_bytes())
+    }
+}
+
+/// Writes a record that crosses a pipe in one piece; false when it cannot be written.
+pub(crate) fn send_record(to: &OwnedFd, bytes: &[u8]) -> bool {
+    loop {
+        match rustix::io::write(to, bytes) {
+            Err(rustix::io::Errno::INTR) => {}
+            written => return written == Ok(bytes.len()),
+        }
     }
 }
 

@@ -153,6 +153,13 @@ impl Verdict {
         }
     }
 
+    /// The system does not let `mpiexec` or a guardian wait for what happens.
+    pub(super) fn cannot_watch(&mut self, error: i32) -> Order {
+        let reason = std::io::Error::from_raw_os_error(error).to_string();
+        self.fail_first(Failure::CannotWatch { reason });
+        self.close()
+    }
+
     /// Notes a failure that explains all others.
     pub(super) fn fail_first(&mut self, failure: Failure) {
         self.failures.insert(0, failure);
@@ -353,6 +360,15 @@ mod tests {
             verdict.ended(0, Ending { status: signal, ..Ending::default() }, &server);
             assert_eq!(verdict.result().1, code);
         }
+    }
+
+    #[test]
+    fn a_guardian_that_cannot_watch_is_the_cause_of_its_own_end() {
+        let (mut verdict, _) = job(1);
+        assert_eq!(verdict.cannot_watch(libc::EPERM), Order::Close);
+        assert!(verdict.is_closing());
+        let (sentence, code) = verdict.result();
+        assert!(sentence.unwrap().contains("cannot be watched (Operation not permitted") && code == 1);
     }
 
     #[test]

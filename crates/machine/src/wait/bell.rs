@@ -61,8 +61,11 @@ impl Bell {
         // Not an epoll of both: that would be told of every packet that comes while nobody sleeps.
         let all = std::iter::once(&self.socket).chain(&self.descriptors);
         let mut sources: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
-        // Every reason to fail means the same to the caller: look again.
-        let _ = poll(&mut sources, Some(&limit));
+        match poll(&mut sources, Some(&limit)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // The system refuses to wait (a sandbox): the caller's loop must not burn a core instead.
+            Err(_) => std::thread::sleep(crate::futex::REFUSED),
+        }
         for _ in 0..RINGS {
             if recv(&self.socket, &mut [0u8; 1], RecvFlags::DONTWAIT).is_err() {
                 break;
