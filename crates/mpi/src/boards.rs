@@ -3,7 +3,7 @@
 //! Member 0 makes the board and tells the others its place by a broadcast of messages. All members take these steps in
 //! the same calls, because all come to the same answers.
 
-use towpath_base::ids::{ContextId, Plane};
+use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
 use towpath_collective::board::{self, Need, Patience};
 use towpath_collective::select::Crowd;
@@ -84,13 +84,21 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     }
     // SAFETY: promised by the caller.
     let complete = unsafe { board::execute(operation, board, *crowd, *calls, &mut patience) };
-    Some(if complete { Ok(()) } else { Err(truncated()) })
+    Some(if complete { Ok(()) } else { Err(truncated(comm)) })
 }
 
 #[cold]
-fn truncated() -> Error {
-    let failure = towpath_collective::Failure::Truncated;
-    Error::new(ERR_TRUNCATE, failure.to_string())
+fn truncated(comm: &Comm) -> Error {
+    let mut sentence = towpath_collective::Failure::Truncated.to_string();
+    let own = world::last_call_of(world::me());
+    let calls = comm.group.peers.iter().map(|&peer| world::last_call_of(peer));
+    let other = calls.enumerate().find_map(|(rank, call)| call.filter(|_| call != own).map(|call| (rank, call)));
+    if let Some((rank, call)) = other {
+        // That rank may have gone on already, so this is a hint and no more.
+        let place = comm.in_words();
+        sentence.push_str(&format!(", or they are in different calls: rank {rank} of {place} has called {call} last"));
+    }
+    Error::new(ERR_TRUNCATE, sentence)
 }
 
 /// The number that member 0 says.
@@ -142,29 +150,64 @@ fn establish(comm: &Comm) -> Result<Place> {
 }
 
 /// Waiting for a line in the lane's loop.
-struct Waiting {
+struct Waiting<'a> {
     lane: &'static Lane,
-    context: ContextId,
+    comm: &'a Comm,
 }
 
-impl Waiting {
-    fn new(comm: &Comm) -> Result<Waiting> {
-        Ok(Waiting { lane: &world::world()?.lane, context: comm.context() })
+impl Waiting<'_> {
+    fn new(comm: &Comm) -> Result<Waiting<'_>> {
+        Ok(Waiting { lane: &world::world()?.lane, comm })
     }
 }
 
-impl Patience for Waiting {
+impl Patience for Waiting<'_> {
     fn out_of_step(&mut self, member: usize) -> ! {
-        world::end_job(
-            1,
-            &format!(
-                "rank {member} of a communicator is in another collective call than this rank: the ranks have not called the \
-                 same collective functions in the same order with counts, datatypes and roots that fit together"
-            ),
-        )
+        let calls = [world::last_call_of(world::me()), world::last_call_of(self.comm.group.peers[member])];
+        world::end_job(1, &in_other_calls(member, &self.comm.in_words(), calls))
     }
 
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool) {
-        self.lane.wait_for_line(self.context, ready);
+        self.lane.wait_for_line(self.comm.context(), ready);
+    }
+}
+
+/// The sentence about a member that is in another collective call than this rank: what both have called last shows why.
+fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
+    let rule = "the ranks have not called the same collective functions in the same order";
+    match calls {
+        [Some(own), Some(other)] if own != other => {
+            let mut sentence = format!("rank {member} of {comm} has called {other}, this rank {own}: {rule}");
+            if own == "MPI_Finalize" || other == "MPI_Finalize" {
+                sentence.push_str("; MPI_Finalize may be called when no rank calls anything else any more");
+            } else {
+                sentence.push_str(", or counts, datatypes and roots of an earlier call did not fit together");
+            }
+            sentence
+        }
+        _ => format!(
+            "rank {member} of {comm} is in another collective call than this rank: {rule} with counts, datatypes and roots \
+             that fit together"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_other_calls;
+
+    #[test]
+    fn the_sentence_names_the_calls_that_differ() {
+        let early = in_other_calls(1, "MPI_COMM_WORLD", [Some("MPI_Finalize"), Some("MPI_Bcast")]);
+        assert!(
+            early.starts_with("rank 1 of MPI_COMM_WORLD has called MPI_Bcast, this rank MPI_Finalize: "),
+            "{early}"
+        );
+        assert!(early.contains("MPI_Finalize may be") && !early.contains("counts"), "{early}");
+        let other = in_other_calls(1, "x", [Some("MPI_Bcast"), Some("MPI_Reduce")]);
+        assert!(other.contains("of an earlier call") && !other.contains("Finalize"), "{other}");
+        for same in [[Some("MPI_Bcast"), Some("MPI_Bcast")], [None, Some("MPI_Bcast")]] {
+            assert!(in_other_calls(1, "x", same).contains("with counts, datatypes and roots"));
+        }
     }
 }

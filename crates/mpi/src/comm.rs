@@ -12,7 +12,7 @@ use towpath_engine::messages::Team;
 use crate::attributes::Attributes;
 use crate::boards::Place;
 use crate::buffered::Buffer;
-use crate::constants::PROC_NULL;
+use crate::constants::{COMM_SELF, COMM_WORLD, PROC_NULL};
 use crate::error::{Result, fail};
 use crate::errors::Errhandler;
 use crate::face::Handle;
@@ -21,6 +21,7 @@ use crate::info::Pairs;
 use crate::multicast;
 use crate::topologies::declaration::Claim;
 use crate::topology::Topology;
+use crate::world;
 
 /// The other side of an intercommunicator.
 #[derive(Debug)]
@@ -159,9 +160,18 @@ impl Comm {
         self.settings.lock().unwrap()
     }
 
-    /// The name; `None` while another thread changes what the program may change.
-    pub fn try_name(&self) -> Option<String> {
-        self.settings.try_lock().ok().map(|settings| settings.name.clone())
+    /// For a person: the name that the program has given, else who made the context. Does not wait for a thread that
+    /// changes the name.
+    pub fn in_words(&self) -> String {
+        let name = self.settings.try_lock().map_or_else(|_| String::new(), |settings| settings.name.clone());
+        if name.is_empty() {
+            let (number, rank) = world::maker_of(self.context());
+            return format!("context {number} of rank {rank}");
+        }
+        match [COMM_WORLD, COMM_SELF].contains(&self.handle()) {
+            true => name,
+            false => format!("\"{name}\""),
+        }
     }
 
     /// The error handler.

@@ -61,7 +61,7 @@ impl Drop for Published {
 }
 
 fn describe(state: &State, target: WaitTarget) -> BlockedCall {
-    let on = |context| with_comm(context, |comm| comm.map_or_else(Vec::new, in_words));
+    let on = |context| with_comm(context, in_words);
     match target {
         WaitTarget::Other => BlockedCall::default(),
         WaitTarget::Message(context, id) => match state.engine.pending(id) {
@@ -88,7 +88,7 @@ fn describe_request(state: &State, request: Handle) -> BlockedCall {
         Work::Send(id) | Work::Receive(id) => engine.pending(*id),
         Work::Both(send, receive) => receive.and_then(|id| engine.pending(id)).or_else(|| engine.pending(*send)),
         Work::Run(_) | Work::Exchange(_) => {
-            let communicator = comm.map_or_else(Vec::new, in_words);
+            let communicator = in_words(comm);
             return BlockedCall { awaited: Awaited::CollectiveRequest as u32, communicator, ..BlockedCall::default() };
         }
         Work::Generalized(_) => {
@@ -108,7 +108,7 @@ fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>)
         awaited: if pending.receives { receive } else { send } as u32,
         peer: pending.peer.map_or(-1, rank_of),
         tag: pending.tag.unwrap_or(-1),
-        communicator: comm.map_or_else(Vec::new, in_words),
+        communicator: in_words(comm),
         ..BlockedCall::default()
     }
 }
@@ -125,15 +125,6 @@ fn with_comm<R>(context: ContextId, then: impl FnOnce(Option<&Comm>) -> R) -> R 
     then(found.as_deref())
 }
 
-/// A communicator as the program knows it: by its name, else by who made its context.
-fn in_words(comm: &Comm) -> Vec<u8> {
-    let name = comm.try_name().unwrap_or_default();
-    if name.is_empty() {
-        let (number, rank) = world::maker_of(comm.context());
-        return format!("context {number} of rank {rank}").into_bytes();
-    }
-    match [COMM_WORLD, COMM_SELF].contains(&comm.handle()) {
-        true => name.into_bytes(),
-        false => format!("\"{name}\"").into_bytes(),
-    }
+fn in_words(comm: Option<&Comm>) -> Vec<u8> {
+    comm.map_or_else(Vec::new, |comm| comm.in_words().into_bytes())
 }

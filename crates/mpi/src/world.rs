@@ -352,6 +352,14 @@ pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
     (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
 }
 
+/// The MPI function that a rank of this host has called last.
+pub(crate) fn last_call_of(peer: PeerIndex) -> Option<&'static str> {
+    let world = WORLD.get()?;
+    let local = world.job.local_ranks.iter().position(|&rank| rank == peer.0)?;
+    let number = world.segment.control(local).last_call.load(Ordering::Relaxed);
+    towpath_base::calls::NAMES.get(number as usize).copied().filter(|name| number != 0 && !name.is_empty())
+}
+
 /// The number of the host that this process is on.
 pub fn host_of_mine() -> Result<u32> {
     let job = &world()?.job;
