@@ -238,6 +238,9 @@ def scripts(face):
         assert library not in says(script, "-compile_info").split(), script
         assert "-I" in says(script, "-showme:compile"), script
         assert library in says(script, "-link_info").split(), script
+        assert f"-l{says(script, '-showme:libs').strip()}" == library, script
+        assert Path(says(script, "-showme:incdirs").strip(), "mpi.h").exists() and says(script, "-showme:libdirs").strip() == str(bin.parent / "lib")
+        assert re.fullmatch(rf"{re.escape(script)}: Towpath \d+\.\d+\.\d+\n", says(script, "-showme:version")), script
         assert library not in says(script, "-show", "-c", "x.c").split(), script
     assert "-lmpi_abi" in says("mpicc", "--abi", "standard", "-show").split()
     refused = subprocess.run([bin / "mpicc", "--abi", "other"], capture_output=True, text=True)

@@ -218,7 +218,8 @@ fn programs(root: &Path, target: &Path, prefix: &Path) -> Result<(), String> {
             .replace("@VARIABLE@", variable)
             .replace("@DEFAULT@", default)
             .replace("@DRIVER@", driver)
-            .replace("@ABI@", abi);
+            .replace("@ABI@", abi)
+            .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
         write(&bin.join(name), &text, true)?;
     }
     Ok(())

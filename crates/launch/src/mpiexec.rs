@@ -13,6 +13,7 @@ mod descendants;
 mod environment;
 mod events;
 mod fleet;
+mod foreign;
 pub(crate) mod frames;
 mod guardian;
 mod host_choice;
@@ -32,6 +33,7 @@ mod requests;
 pub(crate) mod server;
 mod signals;
 mod start;
+mod station;
 mod streams;
 mod survey;
 mod table;
@@ -49,7 +51,13 @@ const MOST_RANKS: usize = 1 << 20;
 /// Runs the command line of this process and returns its exit code.
 pub fn main() -> i32 {
     signals::notice_ends_of_children();
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    let arguments = match foreign::with_files(std::env::args_os().skip(1).collect()) {
+        Ok(arguments) => arguments,
+        Err(sentence) => {
+            eprintln!("mpiexec: {sentence}");
+            return 2;
+        }
+    };
     match options::parse(arguments.iter().cloned()) {
         Ok(Command::Run(request)) => run(*request, &arguments).unwrap_or_else(|refusal| {
             eprintln!("mpiexec: {}", refusal.sentence);

@@ -139,6 +139,15 @@ fn hosts_that_cannot_be_reached_cost_a_sentence() {
         let run = run(&["--hosts", "a,b", "--launcher", way, "-n", "2", "true"]);
         assert!(run.code == 1 && run.errors.contains(part), "{run:?}");
     }
+    let way = "sh -c 'echo no such host; exit 7' {host}";
+    let run = common::run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
+    assert!(
+        run.errors.contains("the connection to it ended: sh ended with exit code 7; its last line: no such host"),
+        "{run:?}"
+    );
+    let way = "sh -c 'kill -KILL $$' {host}";
+    let run = common::run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
+    assert!(run.errors.contains("sh was killed by SIGKILL"), "{run:?}");
     let mut silent = mpiexec(&["--hosts", "a,b", "--launcher", "sh -c 'exec sleep 60' {host}", "-n", "2", "true"]);
     silent.env("TOWPATH_LAUNCHER_SECONDS", "1");
     let run = finish(silent, "");

@@ -6,16 +6,14 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::descendants;
 use super::events::{Event, Events};
-use super::frames::{Frame, FrameReader, JobText};
+use super::frames::{Frame, JobText};
 use super::host_choice::Hosts;
 use super::host_list;
-use super::link::Link;
 use super::merge::Merger;
 use super::options::Request;
 use super::output::{Destination, Sink, last_words};
@@ -25,6 +23,7 @@ use super::report::Failure;
 use super::server::{self, Server};
 use super::signals::{self, Set};
 use super::start::{CANNOT_ENTER, CANNOT_EXECUTE, CANNOT_FORK, CANNOT_WATCH, STARTED};
+use super::station::Station;
 use super::survey::Survey;
 use super::verdict::{Ending, Order, Verdict};
 use super::{brief, timeout_of_environment};
@@ -32,19 +31,6 @@ use crate::client::patience;
 use crate::hosts::write_mapping;
 use crate::key::JobKey;
 use crate::segment;
-
-/// One host with its proxy.
-struct Station {
-    name: String,
-    link: Link,
-    link_watched: bool,
-    ready: bool,
-    /// Has said that everything is over, or is lost.
-    over: bool,
-    /// Bytes of each stream that were taken and not yet acknowledged.
-    owed: [u32; 2],
-    command: Child,
-}
 
 /// A job over several hosts.
 pub(super) struct Fleet {
@@ -294,7 +280,10 @@ impl Fleet {
             match self.stations[host].link.next() {
                 Ok(Some(frame)) => self.hear(host, frame),
                 Ok(None) if open => return,
-                Ok(None) => break self.lose(host, "the connection to it ended"),
+                Ok(None) => {
+                    let reason = self.stations[host].why_ended();
+                    break self.lose(host, &reason);
+                }
                 Err(reason) => break self.lose(host, &reason),
             }
         }
@@ -433,31 +422,5 @@ impl Fleet {
         }
         descendants::kill_all(&self.spared, Duration::from_secs(2), |_, _| {});
         last_words(&mut self.destinations, self.verdict, &self.signals)
-    }
-}
-
-impl Station {
-    fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, Refusal> {
-        let shown = words[0].to_string_lossy().into_owned();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only system calls on the child itself are made: a person's signals reach it
-        // through mpiexec alone, and it does not outlive mpiexec.
-        unsafe {
-            command.pre_exec(move || {
-                mask.block();
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
-                Ok(())
-            });
-        }
-        let mut child = command.spawn().map_err(|error| {
-            Refusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
-        })?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Refusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
-        };
-        let link = Link::new(output.into(), input.into(), FrameReader::new(true));
-        let name = name.to_owned();
-        Ok(Station { name, link, link_watched: false, ready: false, over: false, owed: [0; 2], command: child })
     }
 }

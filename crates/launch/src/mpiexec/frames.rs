@@ -13,6 +13,8 @@ use super::activity::Activity;
 pub(super) const PREAMBLE: &[u8] = b"\ntowpath-proxy 1\n";
 /// Most bytes that may stand before the preamble.
 const LONGEST_NOISE: usize = 1 << 20;
+/// How much of it is kept for a message.
+const LAST_NOISE: usize = 200;
 /// Longest body in bytes: an environment is the longest thing that is sent.
 const LONGEST_BODY: usize = 1 << 24;
 /// Kind and length.
@@ -311,14 +313,15 @@ pub(super) struct FrameReader {
     held: Vec<u8>,
     /// The preamble has not come yet.
     expects_preamble: bool,
-    /// Bytes that came before it.
+    /// Bytes that came before it, and the last of them.
     noise: usize,
+    last_noise: Vec<u8>,
 }
 
 impl FrameReader {
     /// A reader of what a proxy prints (`from_proxy`), or of what it is told.
     pub(super) fn new(from_proxy: bool) -> FrameReader {
-        FrameReader { held: Vec::new(), expects_preamble: from_proxy, noise: 0 }
+        FrameReader { held: Vec::new(), expects_preamble: from_proxy, noise: 0, last_noise: Vec::new() }
     }
 
     /// Takes bytes as they arrive.
@@ -348,6 +351,17 @@ impl FrameReader {
         Ok(Some(frame))
     }
 
+    /// The last line of what came instead of a proxy's output, safe to print; empty when nothing did.
+    pub(super) fn last_line(&self) -> String {
+        if !self.expects_preamble {
+            return String::new();
+        }
+        let noise = [&self.last_noise[..], &self.held[..]].concat();
+        let text = String::from_utf8_lossy(&noise).into_owned();
+        let line = text.trim_end().lines().last().unwrap_or_default();
+        line.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
+    }
+
     fn skip_noise(&mut self) -> Result<bool, String> {
         match self.held.windows(PREAMBLE.len()).position(|part| part == PREAMBLE) {
             Some(at) => {
@@ -358,7 +372,9 @@ impl FrameReader {
             None => {
                 // What may be the beginning of the preamble stays.
                 let past = self.held.len().saturating_sub(PREAMBLE.len() - 1);
-                self.held.drain(..past);
+                self.last_noise.extend(self.held.drain(..past));
+                let old = self.last_noise.len().saturating_sub(LAST_NOISE);
+                self.last_noise.drain(..old);
                 self.noise += past;
                 if self.noise > LONGEST_NOISE {
                     return Err("it prints something else than a proxy".to_owned());
@@ -454,6 +470,9 @@ mod tests {
             reader.push(bytes);
             assert!(reader.next_frame().is_err(), "{bytes:?}");
         }
+        let mut other = FrameReader::new(true);
+        other.push(b"Welcome!\nno such \x1bcommand\n");
+        assert_eq!((other.next_frame(), other.last_line().as_str()), (Ok(None), "no such ?command"));
         let mut endless = FrameReader::new(true);
         endless.push(&vec![b'x'; LONGEST_NOISE + PREAMBLE.len()]);
         assert!(endless.next_frame().is_err());

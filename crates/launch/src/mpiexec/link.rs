@@ -74,6 +74,11 @@ impl Link {
         }
     }
 
+    /// The last line of what came instead of frames.
+    pub(super) fn last_line(&self) -> String {
+        self.reader.last_line()
+    }
+
     /// The next whole frame that has come.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::foreign;
 use super::host_list::Source;
 use super::table::{Meaning, ROWS, Row};
 
@@ -41,6 +42,10 @@ pub(crate) struct Request {
     pub(crate) tag_lines: bool,
     pub(crate) merge_errors: bool,
     pub(crate) output_folder: Option<PathBuf>,
+    /// File of each rank's stdout, with %r for its number and %h for its host.
+    pub(crate) output_pattern: Option<String>,
+    /// The same for stderr.
+    pub(crate) errors_pattern: Option<String>,
     /// Rank 0 gets no input either.
     pub(crate) no_input: bool,
     /// Ranks per host; 0 when not given.
@@ -86,6 +91,8 @@ pub(crate) struct Program {
     pub(crate) ranks: usize,
     pub(crate) command: Vec<OsString>,
     pub(crate) folder: Option<PathBuf>,
+    /// Folders in which the program is looked for before those of PATH.
+    pub(crate) path: Option<OsString>,
     pub(crate) variables: Variables,
 }
 
@@ -120,10 +127,9 @@ pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: L
         let mut program = Program::default();
         let mut rest = part.iter();
         while let Some(argument) = rest.next() {
-            let text = argument.to_string_lossy();
-            if text == "--" {
+            if argument == "--" {
                 program.command = rest.by_ref().cloned().collect();
-            } else if !text.starts_with('-') || text == "-" {
+            } else if !is_option(argument) {
                 program.command = std::iter::once(argument).chain(rest.by_ref()).cloned().collect();
             } else {
                 match option(argument, &mut rest, &mut program, &mut request, own)? {
@@ -143,14 +149,16 @@ pub(crate) fn parse_beside(arguments: impl IntoIterator<Item = OsString>, own: L
     Ok(Command::Run(Box::new(request)))
 }
 
-/// Reads one option and its values.
-fn option<'a>(
-    argument: &OsString,
-    rest: &mut impl Iterator<Item = &'a OsString>,
-    program: &mut Program,
-    request: &mut Request,
-    own: Lookup<'_>,
-) -> Result<Option<Command>, String> {
+/// Whether a word is an option, as long as no program has been named.
+pub(super) fn is_option(word: &OsString) -> bool {
+    word.as_bytes().starts_with(b"-") && word != "-" && word != "--"
+}
+
+/// The row of an option, and the value that is attached to it.
+///
+/// # Errors
+/// A sentence when there is no such option.
+pub(super) fn find(argument: &OsString) -> Result<(&'static Row, Option<OsString>), String> {
     let bytes = argument.as_bytes();
     let name_and_value = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
     let equals = name_and_value.iter().position(|&byte| byte == b'=');
@@ -158,19 +166,53 @@ fn option<'a>(
         Some(at) => (&name_and_value[..at], Some(OsString::from_vec(name_and_value[at + 1..].to_vec()))),
         None => (name_and_value, None),
     };
-    let row =
-        std::str::from_utf8(name).ok().and_then(|name| ROWS.iter().find(|row| row.names.contains(&name))).ok_or_else(
-            || format!("mpiexec has no option {}; mpiexec --help lists those it has.", argument.to_string_lossy()),
-        )?;
-    let mut values: Vec<OsString> = attached.into_iter().collect();
-    while values.len() < row.values.len() {
-        values.push(
-            rest.next().cloned().ok_or_else(|| {
-                format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "))
-            })?,
-        );
+    let row = std::str::from_utf8(name).ok().and_then(|name| ROWS.iter().find(|row| row.names.contains(&name)));
+    let unknown =
+        || format!("mpiexec has no option {}; mpiexec --help lists those it has.", argument.to_string_lossy());
+    Ok((row.ok_or_else(unknown)?, attached))
+}
+
+/// Takes the values of an option that are not attached to it.
+///
+/// # Errors
+/// A sentence when one is missing.
+pub(super) fn complete(
+    row: &Row,
+    argument: &OsString,
+    values: &mut Vec<OsString>,
+    rest: &mut impl Iterator<Item = OsString>,
+) -> Result<(), String> {
+    let wanted = match row.meaning {
+        // Open MPI's --tune has a value, Intel's -tune none.
+        Meaning::Tuning => usize::from(argument.as_bytes().starts_with(b"--")),
+        _ => row.values.len(),
+    };
+    let is_assigned =
+        |values: &[OsString]| matches!(row.meaning, Meaning::Set | Meaning::SetEverywhere) && has_equals(values);
+    while values.len() < wanted && !is_assigned(values) {
+        let missing = || format!("The option {} needs {}.", argument.to_string_lossy(), row.values.join(" and "));
+        values.push(rest.next().ok_or_else(missing)?);
     }
-    if values.len() > row.values.len() {
+    Ok(())
+}
+
+/// Whether a variable is written as `NAME=VALUE`.
+fn has_equals(values: &[OsString]) -> bool {
+    values.first().is_some_and(|name| name.as_bytes().contains(&b'='))
+}
+
+/// Reads one option and its values.
+fn option<'a>(
+    argument: &OsString,
+    mut rest: impl Iterator<Item = &'a OsString>,
+    program: &mut Program,
+    request: &mut Request,
+    own: Lookup<'_>,
+) -> Result<Option<Command>, String> {
+    let (row, attached) = find(argument)?;
+    let mut values: Vec<OsString> = attached.into_iter().collect();
+    complete(row, argument, &mut values, &mut rest.by_ref().cloned())?;
+    if values.len() > row.values.len() && row.meaning != Meaning::Tuning {
         return Err(format!("The option -{} takes no value.", row.names[0]));
     }
     apply(row, &values, program, request, own)
@@ -194,8 +236,8 @@ fn apply(
         Meaning::Help => return Ok(Some(Command::Help)),
         Meaning::Version => return Ok(Some(Command::Version)),
         Meaning::Ranks => program.ranks = number(1)?,
-        Meaning::Set => program.variables.set.push((values[0].clone(), values[1].clone())),
-        Meaning::SetEverywhere => request.everywhere.set.push((values[0].clone(), values[1].clone())),
+        Meaning::Set => program.variables.set.extend(assigned(values)),
+        Meaning::SetEverywhere => request.everywhere.set.extend(assigned(values)),
         Meaning::Export => request.everywhere.set.extend(exported(&values[0], own)),
         Meaning::PassNothing => program.variables.only = Some(Vec::new()),
         Meaning::PassNothingAnywhere => request.everywhere.only = Some(Vec::new()),
@@ -210,7 +252,9 @@ fn apply(
         Meaning::Map => mapping(&values[0].to_string_lossy(), request)?,
         Meaning::CoresPerRank => request.cores_per_rank = number(1)?,
         Meaning::ReportBindings => request.report_bindings = true,
-        Meaning::Timeout => request.timeout = Some(Duration::from_secs(number(1)? as u64)),
+        Meaning::Timeout => {
+            request.timeout = Some(number(0)? as u64).filter(|&seconds| seconds > 0).map(Duration::from_secs);
+        }
         Meaning::Tag => request.tag_lines = true,
         Meaning::MergeErrors => request.merge_errors = true,
         Meaning::OutputFolder => request.output_folder = Some(PathBuf::from(&values[0])),
@@ -224,9 +268,25 @@ fn apply(
             Some("none") => request.no_input = true,
             _ => return Err(format!("The option -{} takes 0 or none: only rank 0 can read the input.", row.names[0])),
         },
-        Meaning::Ignored => {}
+        Meaning::OutputPattern => request.output_pattern = Some(values[0].to_string_lossy().into_owned()),
+        Meaning::ErrorsPattern => request.errors_pattern = Some(values[0].to_string_lossy().into_owned()),
+        Meaning::Output => foreign::output(&values[0].to_string_lossy(), request)?,
+        Meaning::Display => foreign::display(&values[0].to_string_lossy(), request),
+        Meaning::ForwardSignals => foreign::forwarded(&values[0].to_string_lossy())?,
+        Meaning::SearchPath => program.path = Some(values[0].clone()),
+        Meaning::Instead(hint) => return Err(format!("mpiexec has no option -{}: {hint}", row.names[0])),
+        // Read before this, by `foreign::with_files`.
+        Meaning::OptionFile | Meaning::Tuning | Meaning::Ignored => {}
     }
     Ok(None)
+}
+
+/// `NAME=VALUE`, or name and value.
+fn assigned(values: &[OsString]) -> Option<(OsString, OsString)> {
+    match values {
+        [name, value] => Some((name.clone(), value.clone())),
+        _ => exported(&values[0], &|_| None),
+    }
 }
 
 /// `NAME=VALUE`, or `NAME` for the value it has here.
@@ -337,6 +397,24 @@ mod tests {
         let mut job = request("-n 5 ./a : -npernode 2 ./b");
         job.fill_up(4);
         assert_eq!((job.programs[0].ranks, job.programs[1].ranks, job.ranks_per_host), (5, 4, 2));
+    }
+
+    #[test]
+    fn options_of_other_launchers_have_their_meaning_or_say_what_has() {
+        let job = request(
+            "-genv A=1 -genv B 2 -env C=3 --env=D 4 --timeout 0 --tune file -path /x --forward-signals USR1 ./a",
+        );
+        assert_eq!(job.everywhere.set, [("A".into(), "1".into()), ("B".into(), "2".into())]);
+        assert_eq!(job.programs[0].variables.set, [("C".into(), "3".into()), ("D".into(), "4".into())]);
+        assert_eq!((job.timeout, job.programs[0].path.clone()), (None, Some("/x".into())));
+        let job = request("-tune -soft 2:8 -outfile-pattern o.%r -errfile-pattern e.%r --display bind ./a");
+        assert_eq!((job.output_pattern.as_deref(), job.errors_pattern.as_deref()), (Some("o.%r"), Some("e.%r")));
+        assert!(job.report_bindings && job.programs[0].command == ["./a"]);
+        for (line, part) in
+            [("-gdb ./a", "gdb ./program"), ("--cpu-set 0 ./a", "taskset"), ("-file x ./a", "-configfile")]
+        {
+            assert!(refusal(line).contains(part), "{}", refusal(line));
+        }
     }
 
     #[test]

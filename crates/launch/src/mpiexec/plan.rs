@@ -180,6 +180,7 @@ impl Plan {
             Some(folder) => streams_to_files(folder, rank, size, request.merge_errors)?,
             None => streams_to_pipes(request.merge_errors).map_err(full)?,
         };
+        let streams = streams.by_patterns(request, rank)?;
         let input = match rank == 0 && !request.no_input {
             true if around.inherit_input => input::for_first_rank(&mut self.input),
             true => input::by_pipe(&mut self.input),
@@ -220,6 +221,10 @@ impl Template {
         if let Some(folder) = program.folder.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(format!("The folder {} (-wdir) does not exist or is no folder.", folder.display()).into());
         }
+        let path = match (&program.path, path) {
+            (Some(first), Some(path)) => Some([first.as_os_str(), &path].join(OsStr::new(":"))),
+            (first, path) => first.clone().or(path),
+        };
         let file = find_program(&program.command[0], path.as_deref(), program.folder.as_deref())?;
         Ok(Template {
             file: environment::c_string(file.as_os_str())?,
@@ -279,6 +284,41 @@ struct Streams {
     own_errors: Option<OwnedFd>,
 }
 
+impl Streams {
+    /// With files of their own for the streams that have a pattern.
+    fn by_patterns(mut self, request: &Request, rank: usize) -> Result<Streams, Refusal> {
+        if let Some(pattern) = &request.output_pattern {
+            self.output = file_of_pattern(pattern, rank)?;
+            self.own_output = None;
+            if request.merge_errors && request.errors_pattern.is_none() {
+                self.errors = self.output.try_clone().map_err(|error| not_written(rank, Path::new(pattern), &error))?;
+            }
+        }
+        if let Some(pattern) = &request.errors_pattern {
+            self.errors = file_of_pattern(pattern, rank)?;
+            self.own_errors = None;
+        }
+        Ok(self)
+    }
+}
+
+/// A new file, in whose name %r is the rank's number and %h the host; both streams of a rank may have the same.
+fn file_of_pattern(pattern: &str, rank: usize) -> Result<OwnedFd, Refusal> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let path = PathBuf::from(pattern.replace("%r", &rank.to_string()).replace("%h", &host));
+    new_file(&path).map_err(|error| not_written(rank, &path, &error))
+}
+
+/// An empty file, written at its end, so that streams that share it do not overwrite each other.
+fn new_file(path: &Path) -> std::io::Result<OwnedFd> {
+    File::create(path)?;
+    OpenOptions::new().append(true).open(path).map(OwnedFd::from)
+}
+
+fn not_written(rank: usize, path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
+}
+
 fn streams_to_pipes(merge: bool) -> rustix::io::Result<Streams> {
     let reading = || -> rustix::io::Result<(OwnedFd, OwnedFd)> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -297,15 +337,11 @@ fn streams_to_pipes(merge: bool) -> rustix::io::Result<Streams> {
 fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Result<Streams, Refusal> {
     let digits = (size - 1).to_string().len();
     let own = folder.join(format!("rank.{rank:0digits$}"));
-    let failed = |path: &Path, error: std::io::Error| {
-        Refusal::from(format!("The output of rank {rank} cannot be written to {} ({error}).", path.display()))
-    };
+    let failed = |path: &Path, error: std::io::Error| not_written(rank, path, &error);
     fs::create_dir_all(&own).map_err(|error| failed(&own, error))?;
     let open = |name: &str| -> Result<OwnedFd, Refusal> {
         let path = own.join(name);
-        // Appending, so that merged streams do not overwrite each other.
-        let begun = File::create(&path).and_then(|_| OpenOptions::new().append(true).open(&path));
-        begun.map(OwnedFd::from).map_err(|error| failed(&path, error))
+        new_file(&path).map_err(|error| failed(&path, error))
     };
     let output = open("stdout")?;
     let errors = if merge { output.try_clone().map_err(|error| failed(&own, error))? } else { open("stderr")? };

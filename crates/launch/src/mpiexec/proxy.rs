@@ -50,7 +50,8 @@ pub(super) fn main() -> i32 {
             proxy.run();
             0
         }
-        Err((mut link, refusal)) => {
+        Err(failed) => {
+            let (mut link, refusal) = *failed;
             link.send(&Frame::Refused { code: refusal.code, sentence: refusal.sentence.into_bytes() });
             link.drain(PATIENCE);
             refusal.code
@@ -139,14 +140,16 @@ impl Forked {
 }
 
 impl Proxy {
-    fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, (Link, Refusal)> {
+    fn start(mut link: Link, job: &JobText, mask: Set) -> Result<Proxy, Box<(Link, Refusal)>> {
         let mut forked = match Forked::make(&link, job, mask) {
             Ok(forked) => forked,
-            Err(refusal) => return Err((link, refusal)),
+            Err(refusal) => return Err(Box::new((link, refusal))),
         };
         let events = match forked.watched(&link) {
             Ok(events) => events,
-            Err(error) => return Err((link, Refusal::from(format!("The ranks cannot be watched ({error}).")))),
+            Err(error) => {
+                return Err(Box::new((link, Refusal::from(format!("The ranks cannot be watched ({error}).")))));
+            }
         };
         link.send(&Frame::Ready { key: job.key.clone() });
         Ok(Proxy {

@@ -30,7 +30,8 @@ impl Way {
             Some("ssh") | None => SSH,
             Some(template) => template,
         };
-        let mut words = split(template)?;
+        let unclosed = || format!("A quote in --launcher {template:?} is not closed.");
+        let mut words = split(template).ok_or_else(unclosed)?;
         if words.is_empty() {
             return Err("The option --launcher needs a command.".to_owned());
         }
@@ -70,10 +71,11 @@ const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInt
 const SRUN: &str =
     "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 
-/// Words of a command, with quotes as in a shell.
-fn split(text: &str) -> Result<Vec<String>, String> {
+/// Words of a command, with quotes and backslashes as in a shell; `None` when a quote is not closed.
+pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
-    for sign in text.chars() {
+    let mut signs = text.chars().peekable();
+    while let Some(sign) = signs.next() {
         match (quote, sign) {
             (Some(open), _) if open == sign => quote = None,
             (None, '\'' | '"') => (quote, begun) = (Some(sign), true),
@@ -82,19 +84,22 @@ fn split(text: &str) -> Result<Vec<String>, String> {
                     words.push(std::mem::take(&mut word));
                 }
             }
+            (None, '\\') => {
+                word.extend(signs.next());
+                begun = true;
+            }
+            // In double quotes a backslash stays before what means nothing there.
+            (Some('"'), '\\') => word.push(signs.next_if(|next| "$`\"\\".contains(*next)).unwrap_or(sign)),
             _ => {
                 word.push(sign);
                 begun = true;
             }
         }
     }
-    if quote.is_some() {
-        return Err(format!("A quote in --launcher {text:?} is not closed."));
-    }
     if begun {
         words.push(word);
     }
-    Ok(words)
+    quote.is_none().then_some(words)
 }
 
 /// A word that a shell takes as it is.
@@ -126,6 +131,13 @@ mod tests {
         assert_eq!(command(Some("ip netns exec {host}"), true, "h1"), "ip|netns|exec|h1|/a b/mpiexec|--proxy");
         assert_eq!(command(Some("env 'X=a {host}'"), false, "localhost"), "env|X=a localhost|/a b/mpiexec|--proxy");
         assert_eq!(command(Some("rsh"), false, "far"), "rsh|far|'/a b/mpiexec'|--proxy");
+    }
+
+    #[test]
+    fn words_are_read_as_by_a_shell() {
+        let words = |text| split(text).unwrap().join("|");
+        assert_eq!(words(r#"sh -c "echo \$1 \"x\" \\ \n `" '\$' a\ b ''"#), r#"sh|-c|echo $1 "x" \ \n `|\$|a b|"#);
+        assert!(split("a 'b").is_none() && split("a \"b\\\"").is_none());
     }
 
     #[test]

@@ -33,6 +33,16 @@ pub(crate) enum Meaning {
     FillHosts,
     NotThisHost,
     Input,
+    OptionFile,
+    OutputPattern,
+    ErrorsPattern,
+    Output,
+    Display,
+    ForwardSignals,
+    SearchPath,
+    Tuning,
+    /// Not here: what does the job instead.
+    Instead(&'static str),
     Ignored,
 }
 
@@ -58,6 +68,10 @@ const fn row(
 
 const fn ignored(names: &'static [&'static str], values: &'static [&'static str]) -> Row {
     Row { names, values, meaning: Meaning::Ignored, help: "" }
+}
+
+const fn instead(names: &'static [&'static str], hint: &'static str) -> Row {
+    Row { names, values: &[], meaning: Meaning::Instead(hint), help: "" }
 }
 
 /// All options.
@@ -121,7 +135,7 @@ pub(crate) const ROWS: &[Row] = &[
         "write [rank] in front of every line that a rank prints",
     ),
     row(
-        &["output-dir", "outdir"],
+        &["output-dir", "outdir", "output-filename"],
         &["FOLDER"],
         Meaning::OutputFolder,
         "write each rank's output to FOLDER/rank.N/stdout and stderr instead",
@@ -132,7 +146,34 @@ pub(crate) const ROWS: &[Row] = &[
         Meaning::MergeErrors,
         "let what ranks write to stderr come out on stdout, in their order",
     ),
+    row(
+        &["outfile-pattern"],
+        &["FILE"],
+        Meaning::OutputPattern,
+        "write each rank's stdout to FILE, in which %r is its number and %h its host",
+    ),
+    row(&["errfile-pattern"], &["FILE"], Meaning::ErrorsPattern, "the same for stderr"),
+    row(
+        &["output"],
+        &["WAYS"],
+        Meaning::Output,
+        "tag (as -l), merge, dir=FOLDER (as -output-dir) or file=NAME, separated by commas",
+    ),
     row(&["stdin", "s"], &["0|none"], Meaning::Input, "who reads mpiexec's input: rank 0 (when not given), or nobody"),
+    row(
+        &["configfile", "app"],
+        &["FILE"],
+        Meaning::OptionFile,
+        "read options and programs from FILE, one program a line",
+    ),
+    row(&["path"], &["FOLDERS"], Meaning::SearchPath, "look for the program in these folders before those of PATH"),
+    row(&["display"], &["WHAT"], Meaning::Display, "bindings: as -report-bindings; all else is ignored"),
+    row(
+        &["forward-signals"],
+        &["NAMES"],
+        Meaning::ForwardSignals,
+        "accepted for signals that are passed on anyway: SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP",
+    ),
     row(&["h", "help"], &[], Meaning::Help, "print this"),
     row(&["version", "V", "info"], &[], Meaning::Version, "print the version"),
     ignored(&["envall", "genvall", "localhost", "local"], &[]),
@@ -142,10 +183,19 @@ pub(crate) const ROWS: &[Row] = &[
     ignored(&["launcher-exec", "bootstrap-exec", "rmk", "iface", "demux", "tmpdir"], &["X"]),
     ignored(&["disable-hostname-propagation", "disable-auto-cleanup", "enable-x", "disable-x"], &[]),
     ignored(&["v", "verbose", "q", "quiet", "display-map", "display-allocation", "print-rank-map"], &[]),
-    ignored(&["print-all-exitcodes", "tune", "ordered-output", "stream-buffer"], &[]),
+    ignored(&["print-all-exitcodes", "ordered-output", "stream-buffer"], &[]),
+    Row { names: &["tune"], values: &["FILE"], meaning: Meaning::Tuning, help: "" },
+    ignored(&["soft", "arch"], &["X"]),
+    instead(&["gdb", "gdba", "xterm", "tv"], "mpiexec -n 2 xterm -e gdb ./program starts a debugger for each rank."),
+    instead(&["cpu-set", "cpu-list"], "taskset -c LIST mpiexec ... restricts all ranks to these processors."),
+    instead(&["file"], "-configfile FILE reads options and programs from a file."),
     ignored(&["prefix", "rank-by", "usize", "topolib", "membind", "am"], &["X"]),
     ignored(&["mca", "gmca", "pmca", "prtemca", "pmixmca"], &["NAME", "VALUE"]),
 ];
+
+fn is_ignored(row: &&Row) -> bool {
+    matches!(row.meaning, Meaning::Ignored | Meaning::Tuning)
+}
 
 /// The text of `--help`.
 pub(crate) fn help() -> String {
@@ -165,7 +215,7 @@ pub(crate) fn help() -> String {
     }
     text.push_str("\nAccepted and ignored, because scripts carry them and this mpiexec does not need them:\n ");
     let mut column = 1;
-    for name in ROWS.iter().filter(|row| row.meaning == Meaning::Ignored).flat_map(|row| row.names) {
+    for name in ROWS.iter().filter(is_ignored).flat_map(|row| row.names) {
         if column + name.len() + 2 > 110 {
             text.push_str("\n ");
             column = 1;
@@ -209,7 +259,8 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_fits_a_terminal() {
         let text = help();
-        for name in ROWS.iter().filter(|row| row.meaning != Meaning::Proxy).flat_map(|row| row.names) {
+        let shown = |row: &&Row| !matches!(row.meaning, Meaning::Proxy | Meaning::Instead(_));
+        for name in ROWS.iter().filter(shown).flat_map(|row| row.names) {
             assert!(text.contains(&format!("-{name}")), "{name}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");

@@ -1,0 +1,85 @@
+//! A host with its proxy, as `mpiexec` holds it: the command that leads there and the connection over it.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::frames::FrameReader;
+use super::link::Link;
+use super::plan::Refusal;
+use super::report::signal_name;
+use super::signals::Set;
+
+/// One host with its proxy.
+pub(super) struct Station {
+    pub(super) name: String,
+    /// Name of the command that leads there.
+    shown: String,
+    pub(super) link: Link,
+    pub(super) link_watched: bool,
+    pub(super) ready: bool,
+    /// Has said that everything is over, or is lost.
+    pub(super) over: bool,
+    /// Bytes of each stream that were taken and not yet acknowledged.
+    pub(super) owed: [u32; 2],
+    pub(super) command: Child,
+}
+
+/// How long a command whose output has ended has to end itself.
+const LAST_MOMENT: Duration = Duration::from_millis(300);
+
+impl Station {
+    /// Why its connection ended: how the command that led there did, and what it has printed instead of frames.
+    pub(super) fn why_ended(&mut self) -> String {
+        let begin = Instant::now();
+        let status = loop {
+            match self.command.try_wait() {
+                Ok(None) if begin.elapsed() < LAST_MOMENT => std::thread::sleep(Duration::from_millis(1)),
+                Ok(status) => break status,
+                Err(_) => break None,
+            }
+        };
+        let mut reason = "the connection to it ended".to_owned();
+        if let Some(status) = status {
+            let how = match (status.code(), status.signal()) {
+                (Some(code), _) => format!("ended with exit code {code}"),
+                (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
+                _ => "ended".to_owned(),
+            };
+            reason.push_str(&format!(": {} {how}", self.shown));
+        }
+        let line = self.link.last_line();
+        if !line.is_empty() {
+            reason.push_str(&format!("; its last line: {line}"));
+        }
+        reason
+    }
+
+    /// Starts the command and connects with it.
+    ///
+    /// # Errors
+    /// Exit code and sentence.
+    pub(super) fn start(name: &str, words: &[std::ffi::OsString], mask: Set) -> Result<Station, Refusal> {
+        let shown = words[0].to_string_lossy().into_owned();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        // SAFETY: between fork and exec only system calls on the child itself are made: a person's signals reach it
+        // through mpiexec alone, and it does not outlive mpiexec.
+        unsafe {
+            command.pre_exec(move || {
+                mask.block();
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().map_err(|error| {
+            Refusal::from(format!("The host {name} cannot be reached: {shown} does not run ({error})."))
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Refusal::from(format!("The host {name} cannot be reached: {shown} has no input.")));
+        };
+        let link = Link::new(output.into(), input.into(), FrameReader::new(true));
+        let name = name.to_owned();
+        Ok(Station { name, shown, link, link_watched: false, ready: false, over: false, owed: [0; 2], command: child })
+    }
+}
