@@ -216,6 +216,14 @@ def without_calls(refuse, mpiexec, calls, asked):
     return problems, output, ""
 
 
+def under_limit(exchange, mpiexec, limit):
+    """Ranks that cannot start under a limit of the shell: one sentence for all of them names it."""
+    status, output, problems = run(f"ulimit {limit}", ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", mpiexec, "-n", 4, exchange])
+    if not status or output.count(f"(ulimit {limit.split()[0]})") != 1:
+        problems.append(f"ended with {status} without one sentence that names ulimit {limit.split()[0]}")
+    return problems, output, ""
+
+
 def in_memory_group(exchange, mpiexec, *settings):
     """48 ranks in 512 MB, of which their own buffers are 302: problems, the output, and the peak."""
     with memory_group(512) as (enter, peak):
@@ -241,6 +249,7 @@ def test_all(pattern):
     work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
     work += [(f"{calls} refused" + (", SIGTERM" if asked else ""), lambda calls=calls, asked=asked: without_calls(refuse, mpiexec, calls, asked))
              for calls in WITHOUT for asked in (False, True)]
+    work += [(f"ulimit {limit}", lambda limit=limit: under_limit(exchange, mpiexec, limit)) for limit in ("-s 64", "-v 100000")]
     for name, test in work:
         if not re.search(pattern, name):
             continue

@@ -145,6 +145,7 @@ fn a_program_that_does_not_exist_is_a_sentence() {
     for (program, code, part) in [
         ("no-such-program-here", 127, "neither in PATH"),
         ("./no/such", 127, "does not exist"),
+        ("./Cargo.toml", 126, "The file ./Cargo.toml is not executable"),
         ("/etc/passwd", 126, "not executable"),
         ("/tmp", 126, "is a folder"),
     ] {
@@ -164,6 +165,45 @@ fn scripts_without_a_first_line_and_programs_of_this_folder_run() {
     let mut command = mpiexec(&["-n", "1", "plain-script", "here"]);
     command.current_dir(folder.path());
     assert_eq!(finish(command, "").output, "from here\n");
+}
+
+#[test]
+fn an_interpreter_that_does_not_exist_is_told_from_a_program_that_does_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script");
+    std::fs::write(&file, "#!/no/such/interpreter\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = run(&["-n", "2", file.to_str().unwrap()]);
+    assert!(run.code == 127 && run.errors.contains("its interpreter"), "{run:?}");
+}
+
+#[test]
+fn a_program_of_open_mpi_is_told_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("program");
+    let mut bytes = std::fs::read("/bin/true").unwrap();
+    bytes.extend_from_slice(b"\0libmpi.so.40\0");
+    std::fs::write(&file, bytes).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = run(&["-n", "2", file.to_str().unwrap()]);
+    assert!(run.code == 0 && run.errors.contains("Open MPI's library") && run.errors.lines().count() == 1, "{run:?}");
+}
+
+#[test]
+fn few_descriptors_are_enough_for_few_ranks() {
+    let limited = |ranks: &str| {
+        let mpiexec = env!("CARGO_BIN_EXE_mpiexec");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh", mpiexec, "-n", ranks, &job_facts(), "exchange"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(command, "")
+    };
+    let run = limited("4");
+    assert_eq!((run.code, run.output.matches("exchanged").count()), (0, 4), "{run:?}");
+    let many = limited("40");
+    assert!(many.code == 1 && many.errors.contains("ulimit -Hn"), "{many:?}");
 }
 
 #[test]

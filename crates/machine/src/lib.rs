@@ -13,6 +13,7 @@ pub mod fork;
 pub mod futex;
 pub mod levels;
 pub mod library;
+pub mod limits;
 pub mod malloc;
 pub mod membarrier;
 pub mod memory;

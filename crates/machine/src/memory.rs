@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
 use towpath_base::config::environment;
 
+use crate::limits;
+
 /// Why shared memory could not be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage(String);
@@ -138,7 +140,10 @@ impl Mapping {
         let file = file.as_fd();
         let end = offset + length;
         let fail = |what: &str, error: Errno| {
-            Shortage(format!("{length} bytes of shared memory cannot be mapped: {what} failed ({error})."))
+            let limit = limits::address_space().map_or_else(String::new, |limit| {
+                format!("; this process may use {limit} bytes of address space (ulimit -v)")
+            });
+            Shortage(format!("{length} bytes of shared memory cannot be mapped: {what} failed ({error}){limit}."))
         };
         let present = rustix::fs::fstat(file).map_err(|error| fail("fstat", error))?.st_size;
         if (present as usize) < end {

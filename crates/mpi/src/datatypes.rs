@@ -127,7 +127,7 @@ fn unknown<T>(datatype: Handle, argument: &str) -> Result<T> {
     if datatype == DATATYPE_NULL {
         fail!(ERR_TYPE, "argument {argument} is MPI_DATATYPE_NULL; pass a datatype");
     }
-    fail!(ERR_TYPE, "argument {argument} ({:#x}) is no datatype: it was never made, or was freed", datatype.0)
+    fail!(ERR_TYPE, "argument {argument} ({}) is no datatype: it was never made, or was freed", datatype)
 }
 
 /// Makes a handle for a type.

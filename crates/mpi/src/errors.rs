@@ -185,7 +185,7 @@ pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
         ERRHANDLER_NULL => fail!(ERR_ARG, "argument errhandler is MPI_ERRHANDLER_NULL; pass an error handler"),
         _ => match OBJECTS.errhandlers.get(handle) {
             Some(found) => Ok(found.clone()),
-            None => fail!(ERR_ARG, "argument errhandler ({:#x}) is no error handler", handle.0),
+            None => fail!(ERR_ARG, "argument errhandler ({}) is no error handler", handle),
         },
     }
 }
@@ -249,7 +249,7 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
 /// MPI_File_set_errhandler. Files are not built yet: only the default handler (MPI_FILE_NULL) can be set.
 pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+        fail!(ERR_FILE, "argument file ({}) is no open file", file);
     }
     *OBJECTS.file_errhandler.lock().unwrap() = lookup_for(errhandler, Kind::File)?;
     Ok(())
@@ -258,7 +258,7 @@ pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
 /// MPI_File_get_errhandler, of MPI_FILE_NULL.
 pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+        fail!(ERR_FILE, "argument file ({}) is no open file", file);
     }
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
@@ -293,7 +293,7 @@ pub fn comm_call_errhandler(comm: Handle, code: i32) -> Result<()> {
 /// MPI_File_call_errhandler, of MPI_FILE_NULL.
 pub fn file_call_errhandler(file: Handle, code: i32) -> Result<()> {
     if file != FILE_NULL {
-        fail!(ERR_FILE, "argument file ({:#x}) is no open file", file.0);
+        fail!(ERR_FILE, "argument file ({}) is no open file", file);
     }
     call(Target::File(file), code)
 }

@@ -17,7 +17,7 @@ pub(crate) fn lookup(handle: Handle, argument: &str) -> Result<Arc<Group>> {
         GROUP_NULL => fail!(ERR_GROUP, "argument {argument} is MPI_GROUP_NULL; pass a group"),
         _ => match OBJECTS.groups.get(handle) {
             Some(found) => Ok(found.clone()),
-            None => fail!(ERR_GROUP, "argument {argument} ({:#x}) is no group", handle.0),
+            None => fail!(ERR_GROUP, "argument {argument} ({}) is no group", handle),
         },
     }
 }

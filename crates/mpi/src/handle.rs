@@ -7,6 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
 
+use crate::constants::{
+    COMM_NULL, COMM_SELF, COMM_WORLD, ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, FILE_NULL,
+    GROUP_EMPTY, GROUP_NULL, INFO_ENV, INFO_NULL, MESSAGE_NO_PROC, MESSAGE_NULL, OP_NULL, REQUEST_NULL, SESSION_NULL,
+    WIN_NULL, datatype_name,
+};
 use crate::face::{Handle, Kind};
 
 const CHUNK: usize = 1024;
@@ -26,6 +31,40 @@ pub(crate) fn decompose(handle: Handle, kind: Kind) -> Option<(u32, usize)> {
         return None;
     }
     Some((handle.0 >> INDEX_BITS & (GENERATIONS - 1), (handle.0 & ((1 << INDEX_BITS) - 1)) as usize))
+}
+
+/// The predefined handles that are no datatypes, by name.
+const NAMES: [(Handle, &str); 18] = [
+    (COMM_NULL, "MPI_COMM_NULL"),
+    (COMM_WORLD, "MPI_COMM_WORLD"),
+    (COMM_SELF, "MPI_COMM_SELF"),
+    (GROUP_NULL, "MPI_GROUP_NULL"),
+    (GROUP_EMPTY, "MPI_GROUP_EMPTY"),
+    (WIN_NULL, "MPI_WIN_NULL"),
+    (FILE_NULL, "MPI_FILE_NULL"),
+    (SESSION_NULL, "MPI_SESSION_NULL"),
+    (MESSAGE_NULL, "MPI_MESSAGE_NULL"),
+    (MESSAGE_NO_PROC, "MPI_MESSAGE_NO_PROC"),
+    (INFO_NULL, "MPI_INFO_NULL"),
+    (INFO_ENV, "MPI_INFO_ENV"),
+    (ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"),
+    (ERRORS_ARE_FATAL, "MPI_ERRORS_ARE_FATAL"),
+    (ERRORS_ABORT, "MPI_ERRORS_ABORT"),
+    (ERRORS_RETURN, "MPI_ERRORS_RETURN"),
+    (REQUEST_NULL, "MPI_REQUEST_NULL"),
+    (OP_NULL, "MPI_OP_NULL"),
+];
+
+/// For messages: predefined handles by name, others by number. What a face could not read at all is 0.
+impl std::fmt::Display for Handle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = NAMES.iter().find(|(handle, _)| handle == self).map_or(datatype_name(*self), |(_, name)| name);
+        match (name, self.0) {
+            ("", 0) => formatter.write_str("a value that is no handle"),
+            ("", number) => write!(formatter, "{number:#x}"),
+            (name, _) => formatter.write_str(name),
+        }
+    }
 }
 
 struct Entry<T> {
@@ -185,6 +224,14 @@ mod tests {
         assert_ne!(a, b, "the generation differs though the index is used again");
         assert!(table.remove(a).is_none());
         assert_eq!(**table.get(b).unwrap(), 2);
+    }
+
+    #[test]
+    fn handles_are_shown_by_their_names() {
+        let shown = |handle: Handle| handle.to_string();
+        assert_eq!(shown(REQUEST_NULL), "MPI_REQUEST_NULL");
+        assert_eq!((shown(Handle(0x209)), shown(Handle(0xC100_0001))), ("MPI_INT".into(), "0xc1000001".into()));
+        assert_eq!(shown(Handle(0)), "a value that is no handle");
     }
 
     #[test]

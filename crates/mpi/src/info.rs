@@ -47,7 +47,7 @@ fn lookup(info: Handle) -> Result<Arc<Info>> {
         INFO_ENV => Ok(Arc::new(Mutex::new(world::environment_pairs()))),
         _ => match OBJECTS.infos.get(info) {
             Some(found) => Ok(found.clone()),
-            None => fail!(ERR_INFO, "argument info ({:#x}) is no info object", info.0),
+            None => fail!(ERR_INFO, "argument info ({}) is no info object", info),
         },
     }
 }

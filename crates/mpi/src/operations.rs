@@ -37,7 +37,7 @@ fn lookup<'a>(op: Handle) -> Result<Found<'a>> {
     match OBJECTS.operations.get(op) {
         Some(operation) => Ok(Found::Program(operation)),
         None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
-        None => fail!(ERR_OP, "argument op ({:#x}) is no operation: it was never made, or was freed", op.0),
+        None => fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op),
     }
 }
 

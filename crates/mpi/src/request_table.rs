@@ -241,7 +241,7 @@ impl Requests {
 #[cold]
 #[inline(never)]
 fn no_request<T>(request: Handle) -> Result<T> {
-    fail!(ERR_REQUEST, "argument request ({:#x}) is no request: it was never made, or is complete and freed", request.0)
+    fail!(ERR_REQUEST, "argument request ({}) is no request: it was never made, or is complete and freed", request)
 }
 
 /// Whether a request names nothing that can be waited for.

@@ -553,7 +553,7 @@ pub fn grequest_complete(request: Handle) -> Result<()> {
     let lane = world::lane()?;
     let operation = lane.with(|state| match state.requests.work(request) {
         Ok(Work::Generalized(operation)) => Ok(operation.clone()),
-        _ => fail!(ERR_REQUEST, "argument request ({:#x}) is no generalized request ({:?})", request.0, Kind::Request),
+        _ => fail!(ERR_REQUEST, "argument request ({}) is no generalized request ({:?})", request, Kind::Request),
     })?;
     operation.complete();
     lane.nudge();

@@ -180,6 +180,8 @@ pub enum Phase {
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
+/// The launcher, when MPI_Init has failed after it had been reached.
+static UNSTARTED: Mutex<Option<Box<dyn Launcher>>> = Mutex::new(None);
 static PHASE: AtomicU32 = AtomicU32::new(0);
 static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
 /// The own control page while MPI runs, NULL before and after: every function looks at it first, and publishes its number there.
@@ -331,7 +333,7 @@ fn unknown_comm<T>(handle: Handle) -> Result<T> {
     if handle == COMM_NULL {
         fail!(ERR_COMM, "argument comm is MPI_COMM_NULL; pass a communicator");
     }
-    fail!(ERR_COMM, "argument comm ({:#x}) is no communicator: it was never made, or was freed", handle.0)
+    fail!(ERR_COMM, "argument comm ({}) is no communicator: it was never made, or was freed", handle)
 }
 
 /// Why a message from or to a lost process failed, as a sentence.
@@ -417,7 +419,16 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     if phase() != Phase::Before {
         fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
     }
-    let started = build(thread_level)?;
+    if let Some(limit) = towpath_machine::limits::short_stack() {
+        return Err(failed_start(format!(
+            "the stack of this process is limited to {limit} bytes (ulimit -s); 131072 are the least for MPI"
+        )));
+    }
+    let mut launcher = Some(towpath_launch::client::connect().map_err(failed_start)?);
+    let started = build(thread_level, &mut launcher).inspect_err(|_| {
+        // Who ends the job for this tells the launcher, which says it once for all ranks.
+        *UNSTARTED.lock().unwrap() = launcher.take();
+    })?;
     if WORLD.set(started).is_err() {
         fail!(ERR_OTHER, "two threads initialise MPI at the same time");
     }
@@ -440,15 +451,15 @@ pub(crate) fn failed_start(what: impl std::fmt::Display) -> Error {
     Error::new(ERR_OTHER, format!("MPI cannot start: {what}"))
 }
 
-fn build(thread_level: i32) -> Result<World> {
-    let mut launcher = towpath_launch::client::connect().map_err(failed_start)?;
+fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result<World> {
+    let launcher = connected.as_mut().expect("the caller has connected");
     let job = launcher.job().clone();
     let file = launcher.segment().map_err(failed_start)?;
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
     let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
     drop(file);
     let several = job.hosts() > 1;
-    let far = several.then(|| crate::network::reach_others(&mut *launcher, &job, &segment)).transpose()?;
+    let far = several.then(|| crate::network::reach_others(&mut **launcher, &job, &segment)).transpose()?;
     let losses = far.as_ref().map(crate::network::Far::losses);
     let lane = crate::start::lane(&segment, &job, far)?;
     let number = (job.nonce ^ job.nonce >> 32) as u32;
@@ -479,7 +490,7 @@ fn build(thread_level: i32) -> Result<World> {
         segment,
         quota: OnceLock::new(),
         losses,
-        launcher: Mutex::new(launcher),
+        launcher: Mutex::new(connected.take().expect("as above")),
         creator,
         contexts: AtomicU32::new(2),
         attributes: Predefined {
@@ -530,7 +541,17 @@ pub fn end_job(code: i32, sentence: &str) -> ! {
             }
             world.segment.abort();
         }
-        None => say(sentence),
+        None => {
+            let unstarted = UNSTARTED.try_lock().ok().and_then(|mut launcher| launcher.take());
+            let told = unstarted.is_some_and(|mut launcher| {
+                let job = launcher.job();
+                let said = format!("rank {} of {}: {sentence}", job.rank, job.size);
+                launcher.abort(code, &said).is_ok()
+            });
+            if !told {
+                say(sentence);
+            }
+        }
     }
     std::process::exit(code)
 }

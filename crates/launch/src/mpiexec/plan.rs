@@ -3,6 +3,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
+use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +14,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::options::{Program, Request};
-use super::start::{Common, FIRST_FREE_NUMBER, PMI_NUMBER, SEGMENT_NUMBER, Start};
+use super::start::{Common, Numbers, Start};
 use super::{binding, environment, input, signals};
 use crate::hosts::write_mapping;
 use crate::segment;
@@ -102,9 +103,9 @@ impl Plan {
         let segment =
             segment::make(segment::nonce_of_host(part.nonce, part.own), count).map_err(|error| error.to_string())?;
         let (reports, report) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| no_descriptor(count, error))?;
-        let high =
-            |fd: &OwnedFd| fcntl_dupfd_cloexec(fd, FIRST_FREE_NUMBER).map_err(|error| no_descriptor(count, error));
-        let common = Common { segment: high(&segment)?, report: high(&report)?, mask, files };
+        let numbers = Numbers::within(files.rlim_max);
+        let apart = |fd: &OwnedFd| numbers.apart(fd).map_err(|error| no_descriptor(count, error));
+        let common = Common { segment: apart(&segment)?, report: apart(&report)?, numbers, mask, files };
         let mut plan = Plan {
             mapping: write_mapping(&part.node_of_rank),
             part,
@@ -171,8 +172,8 @@ impl Plan {
             rank: rank as u32,
             size: size as u32,
             appnum: template.appnum,
-            segment: SEGMENT_NUMBER,
-            pmi: PMI_NUMBER,
+            segment: self.common.numbers.segment,
+            pmi: self.common.numbers.pmi,
             inode: rustix::fs::fstat(&rank_pmi).map_err(full)?.st_ino,
             mapping: self.mapping.clone(),
         };
@@ -226,6 +227,13 @@ impl Template {
             (first, path) => first.clone().or(path),
         };
         let file = find_program(&program.command[0], path.as_deref(), program.folder.as_deref())?;
+        if let Some(library) = library_of_open_mpi(&file) {
+            eprintln!(
+                "mpiexec: {} is linked with {library}, Open MPI's library, which does not know this mpiexec: each rank runs \
+                 alone, as rank 0 of 1. Compile the program with Towpath's mpicc, or start it with Open MPI's mpiexec.",
+                program.command[0].to_string_lossy()
+            );
+        }
         Ok(Template {
             file: environment::c_string(file.as_os_str())?,
             arguments: program.command.iter().map(|text| environment::c_string(text)).collect::<Result<_, _>>()?,
@@ -234,6 +242,20 @@ impl Template {
             appnum,
         })
     }
+}
+
+/// Bytes of a program in which the names of its libraries are looked for.
+const LOOKED_THROUGH: u64 = 1 << 20;
+
+/// The library of Open MPI that a program is linked with.
+fn library_of_open_mpi(program: &Path) -> Option<&'static str> {
+    let mut bytes = Vec::new();
+    File::open(program).ok()?.take(LOOKED_THROUGH).read_to_end(&mut bytes).ok()?;
+    let names = |library: &&str| {
+        let name = [b"\0", library.as_bytes(), b"\0"].concat();
+        bytes.windows(name.len()).any(|part| part == name)
+    };
+    bytes.starts_with(b"\x7fELF").then(|| ["libmpi.so.40", "libmpi.so.20"].into_iter().find(names)).flatten()
 }
 
 /// Where the library of TOWPATH_MALLOC is installed beside this program.
@@ -245,8 +267,9 @@ fn library_for_malloc() -> PathBuf {
 
 /// Finds the program as the shell would, and, like other launchers, in the folder itself as a last resort.
 fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, Refusal> {
-    let here = folder.unwrap_or(Path::new("."));
-    let from_here = here.join(name);
+    // Without a folder the name stays as it was written, for messages too.
+    let from_here = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+    let here = folder.unwrap_or(Path::new(""));
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
         vec![from_here.clone()]
     } else {
@@ -348,14 +371,20 @@ fn streams_to_files(folder: &Path, rank: usize, size: usize, merge: bool) -> Res
     Ok(Streams { output, errors, own_output: None, own_errors: None })
 }
 
+/// Descriptors that `mpiexec` needs beside those of its ranks.
+const OWN_FILES: usize = 24;
+/// Limit of open files with which a rank's descriptors have their usual numbers.
+const FILES_OF_A_RANK: libc::rlim_t = 67;
+
 /// Raises the limit of open files as far as the job needs, and returns the limit before.
 fn allow_files(size: usize) -> Result<libc::rlimit, Refusal> {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: getrlimit writes one value.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut before) };
-    let needed = (7 * size + 128) as libc::rlim_t;
-    if before.rlim_cur < needed {
-        let wanted = libc::rlimit { rlim_cur: needed.min(before.rlim_max), ..before };
+    let needed = (7 * size + OWN_FILES) as libc::rlim_t;
+    let useful = needed.max(FILES_OF_A_RANK);
+    if before.rlim_cur < useful {
+        let wanted = libc::rlimit { rlim_cur: useful.min(before.rlim_max), ..before };
         // SAFETY: setrlimit reads one value.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) };
         if needed > before.rlim_max {

@@ -77,10 +77,11 @@ impl Failure {
             },
             Failure::Start { sentence, .. } => format!("mpiexec: {sentence}"),
             Failure::Signal { rank, pid, signal, core, call } => format!(
-                "mpiexec: rank {rank} (process {pid}) was killed by signal {signal} ({}{}){}; the job is ended.",
+                "mpiexec: rank {rank} (process {pid}) was killed by signal {signal} ({}{}){}{}; the job is ended.",
                 signal_name(*signal),
                 if *core { ", core dumped" } else { "" },
-                in_words(call)
+                in_words(call),
+                if *signal == libc::SIGSEGV { small_stack() } else { String::new() }
             ),
             Failure::Exit { rank, pid, code, call } => format!(
                 "mpiexec: rank {rank} (process {pid}) exited with code {code}{}; the job is ended.",
@@ -134,6 +135,14 @@ fn in_words(call: &Option<LastCall>) -> String {
         Some(LastCall { name, inside: false }) => format!("; its last MPI call was {name}"),
         None => String::new(),
     }
+}
+
+/// What an invalid access often comes from, where the stack is small.
+fn small_stack() -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    limit
+        .filter(|&limit| limit < 1 << 20)
+        .map_or_else(String::new, |limit| format!("; its stack was limited to {} KiB (ulimit -s)", limit >> 10))
 }
 
 /// Name of a signal, with what it usually means.

@@ -8,12 +8,35 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::signals::Set;
 
-/// Descriptor number of the PMI socket in a rank.
-pub(crate) const PMI_NUMBER: RawFd = 64;
-/// Descriptor number of the segment in a rank.
-pub(crate) const SEGMENT_NUMBER: RawFd = 65;
-/// Descriptors that a rank still needs while the two above are put in place have numbers from here on.
-pub(crate) const FIRST_FREE_NUMBER: RawFd = 66;
+/// Numbers of the descriptors that a rank has beside its streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// Of its PMI socket.
+    pub(crate) pmi: RawFd,
+    /// Of the segment.
+    pub(crate) segment: RawFd,
+}
+
+impl Numbers {
+    /// Numbers that shells do not use by themselves, under this limit of open files.
+    pub(crate) fn within(limit: libc::rlim_t) -> Numbers {
+        let segment = RawFd::try_from(limit).unwrap_or(RawFd::MAX).saturating_sub(1).clamp(4, 65);
+        Numbers { pmi: segment - 1, segment }
+    }
+
+    /// A copy of a descriptor that a rank still needs while these two are put in place, so it has neither number.
+    pub(crate) fn apart(self, descriptor: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+        let mut copies = Vec::new();
+        loop {
+            let copy = rustix::io::fcntl_dupfd_cloexec(descriptor, 3)?;
+            if copy.as_raw_fd() != self.pmi && copy.as_raw_fd() != self.segment {
+                return Ok(copy);
+            }
+            // Held, so that the next copy gets another number.
+            copies.push(copy);
+        }
+    }
+}
 
 /// Everything that one rank is started with.
 pub(crate) struct Start {
@@ -34,6 +57,8 @@ pub(crate) struct Common {
     pub(crate) segment: OwnedFd,
     /// Where a rank says that it cannot start.
     pub(crate) report: OwnedFd,
+    /// Where a rank's PMI socket and the segment go.
+    pub(crate) numbers: Numbers,
     /// Mask of blocked signals as `mpiexec` found it.
     pub(crate) mask: Set,
     /// Limit of open files as `mpiexec` found it.
@@ -145,9 +170,9 @@ fn become_rank(
         libc::dup2(start.input.as_raw_fd(), 0);
         libc::dup2(start.output.as_raw_fd(), 1);
         libc::dup2(start.errors.as_raw_fd(), 2);
-        libc::dup2(start.pmi.as_raw_fd(), PMI_NUMBER);
-        libc::fcntl(PMI_NUMBER, libc::F_SETFD, 0);
-        libc::dup2(common.segment.as_raw_fd(), SEGMENT_NUMBER);
+        libc::dup2(start.pmi.as_raw_fd(), common.numbers.pmi);
+        libc::fcntl(common.numbers.pmi, libc::F_SETFD, 0);
+        libc::dup2(common.segment.as_raw_fd(), common.numbers.segment);
         libc::setrlimit(libc::RLIMIT_NOFILE, &common.files);
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
@@ -194,6 +219,18 @@ pub(crate) fn errno() -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_to_the_limit() {
+        assert_eq!(Numbers::within(1 << 20), Numbers { pmi: 64, segment: 65 });
+        assert_eq!(Numbers::within(64), Numbers { pmi: 62, segment: 63 });
+        assert_eq!(Numbers::within(libc::RLIM_INFINITY), Numbers { pmi: 64, segment: 65 });
+        let file = OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let next = rustix::io::fcntl_dupfd_cloexec(&file, 3).unwrap().as_raw_fd();
+        let numbers = Numbers { pmi: next, segment: next + 1 };
+        let copy = numbers.apart(&file).unwrap().as_raw_fd();
+        assert!(copy != next && copy != next + 1);
+    }
 
     #[test]
     fn reports_cross_the_pipe_unchanged() {

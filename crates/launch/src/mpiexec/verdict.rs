@@ -175,9 +175,13 @@ impl Verdict {
         let name = &self.command_names[rank];
         let (code, sentence) = match kind {
             CANNOT_ENTER => (1, format!("rank {rank} cannot enter its folder ({reason}); the job is ended.")),
+            // It was there when the job was planned.
+            CANNOT_EXECUTE if error == libc::ENOENT => {
+                let what = "its interpreter (the first line of a script, the loader of a binary) does not exist";
+                (127, format!("the program {name} of rank {rank} cannot be executed: {what}; the job is ended."))
+            }
             CANNOT_EXECUTE => {
-                let code = if error == libc::ENOENT { 127 } else { 126 };
-                (code, format!("the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."))
+                (126, format!("the program {name} of rank {rank} cannot be executed ({reason}); the job is ended."))
             }
             _ => {
                 debug_assert_eq!(kind, CANNOT_FORK);

@@ -49,7 +49,7 @@ impl Owner {
             Owner::Comm(comm) => f(&mut world::comm(comm)?.settings().buffer),
             Owner::Session(session) => match OBJECTS.sessions.get(session) {
                 Some(session) => f(&mut session.buffer.lock().unwrap()),
-                None => fail!(ERR_SESSION, "argument session ({:#x}) is no session", session.0),
+                None => fail!(ERR_SESSION, "argument session ({}) is no session", session),
             },
         }
     }

@@ -134,7 +134,7 @@ fn take(message: &mut Handle) -> Result<Arc<Matched>> {
         None if *message == MESSAGE_NULL => {
             fail!(ERR_REQUEST, "argument message is MPI_MESSAGE_NULL; probe for a message first")
         }
-        None => fail!(ERR_REQUEST, "argument message ({:#x}) is no message, or was received already", message.0),
+        None => fail!(ERR_REQUEST, "argument message ({}) is no message, or was received already", message),
     }
 }
 
