@@ -1,6 +1,7 @@
 /* Ranks that wait for each other for ever, each in a call of its own: what mpiexec says of them is compared in deadlocks.py. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,6 +51,12 @@ static void communicators(int rank) {
 
 int main(int argc, char **argv) {
     int rank;
+    /* One rank never comes to MPI_Init. */
+    if (argc > 1 && strcmp(argv[1], "start") == 0 && atoi(getenv("PMI_RANK")) == 3) {
+        puts("ready");
+        fflush(stdout);
+        wait_for_ever();
+    }
     MPI_Init(&argc, &argv);
     puts("ready");
     fflush(stdout);
@@ -57,6 +64,7 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "calls") == 0) calls(rank);
     if (argc > 1 && strcmp(argv[1], "requests") == 0) requests(rank);
     if (argc > 1 && strcmp(argv[1], "communicators") == 0) communicators(rank);
+    if (argc > 1 && strcmp(argv[1], "start") == 0) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }

@@ -47,6 +47,11 @@ EXPECTED = {
         f"rank 3: in MPI_Finalize {WORLD}",
     ],
 }
+# On one host MPI_Init waits for nobody.
+STARTS = {
+    "on one host": [f"ranks 0 to 2: in MPI_Barrier {WORLD}", "rank 3: before MPI_Init"],
+    "on two hosts": ["ranks 0 to 2: in MPI_Init", "rank 3: before MPI_Init"],
+}
 ENDS = {
     "SIGINT": (130, "ended by SIGINT, interrupted."),
     "SIGTERM": (143, "ended by SIGTERM, asked to end."),
@@ -97,7 +102,7 @@ def run_row(options, program, end):
     command = [options.prefix / "bin/mpiexec", *options.way.split(), "-n", 4]
     if end == "--timeout":
         command += ["--timeout", SECONDS]
-    expected = [f"mpiexec: {line}" for line in EXPECTED[program]]
+    expected = [f"mpiexec: {line}" for line in EXPECTED.get(program) or STARTS[options.where]]
     job, problems = Job([*command, options.binary, program]), []
     if end != "--timeout":
         answer = job.asked(expected)
@@ -119,7 +124,7 @@ def run_row(options, program, end):
 def run_rows(options):
     """Runs the rows on the hosts that `options.way` leads to."""
     rows = Rows()
-    for program in EXPECTED:
+    for program in [*EXPECTED, "start"]:
         for end in ENDS:
             name = f"{program} {end} {options.where}"
             if re.search(options.filter, name):

@@ -1,8 +1,9 @@
 //! The head of the shared segment and the control page of each rank: what processes of one host know of each other.
 //!
-//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and by `towpath info`.
-//! The segment is one sparse memory file per job and host: a [`SegmentHead`] page, then one [`ControlPage`] per local
-//! rank, then what the shared-memory transport lays out for itself. Every field is at a fixed offset, asserted below.
+//! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and
+//! by `towpath info`. The segment is one sparse memory file per job and host: a [`SegmentHead`]
+//! page, then one [`ControlPage`] per local rank, then what the shared-memory transport lays out
+//! for itself. Every field is at a fixed offset, asserted below.
 
 use crate::sync::{AtomicI32, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -82,7 +83,8 @@ pub struct ControlPage {
     blocked_call: AtomicU32,
     /// A [`Awaited`].
     blocked_for: AtomicU32,
-    /// Since when, in nanoseconds of the host's monotonic clock; 0: no call is blocked. Written last.
+    /// Since when, in nanoseconds of the host's monotonic clock; 0: no call is blocked. Written
+    /// last.
     blocked_since: AtomicU64,
     padding: [u8; 24],
     /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a poster that reads that sets 0
@@ -135,7 +137,8 @@ pub enum Awaited {
     GeneralizedRequest = 7,
 }
 
-/// A blocked call as the page of its rank shows it. Nothing in it is checked: a reader must not trust it.
+/// A blocked call as the page of its rank shows it. Nothing in it is checked: a reader must not
+/// trust it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedCall {
     /// Number of the MPI function.
@@ -189,8 +192,8 @@ impl ControlPage {
         self.state.store(state as u32, Ordering::Release);
     }
 
-    /// Publishes a blocked call; only the owner of the page may do so, and only while none is published. What is too
-    /// long of the communicator is cut off.
+    /// Publishes a blocked call; only the owner of the page may do so, and only while none is
+    /// published. What is too long of the communicator is cut off.
     pub fn publish_blocked(&self, blocked: &BlockedCall) {
         // The withdrawal of the call before must be seen before any of what follows.
         fence(Ordering::Release);

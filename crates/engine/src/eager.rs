@@ -214,7 +214,8 @@ impl<W: Wire> Engine<W> {
         self.state.requests.is_complete(request)
     }
 
-    /// What a request that is not complete waits for; `None` when it is complete or its name is stale.
+    /// What a request that is not complete waits for; `None` when it is complete or its name is
+    /// stale.
     pub fn pending(&self, request: RequestId) -> Option<Pending> {
         self.state.requests.pending(request)
     }

@@ -172,7 +172,8 @@ impl Patience for Waiting<'_> {
     }
 }
 
-/// The sentence about a member that is in another collective call than this rank: what both have called last shows why.
+/// The sentence about a member that is in another collective call than this rank: what both have
+/// called last shows why.
 fn in_other_calls(member: usize, comm: &str, calls: [Option<&str>; 2]) -> String {
     let rule = "the ranks have not called the same collective functions in the same order";
     match calls {

@@ -160,8 +160,8 @@ impl Comm {
         self.settings.lock().unwrap()
     }
 
-    /// For a person: the name that the program has given, else who made the context. Does not wait for a thread that
-    /// changes the name.
+    /// For a person: the name that the program has given, else who made the context. Does not wait
+    /// for a thread that changes the name.
     pub fn in_words(&self) -> String {
         let name = self.settings.try_lock().map_or_else(|_| String::new(), |settings| settings.name.clone());
         if name.is_empty() {

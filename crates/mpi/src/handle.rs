@@ -55,7 +55,8 @@ const NAMES: [(Handle, &str); 18] = [
     (OP_NULL, "MPI_OP_NULL"),
 ];
 
-/// For messages: predefined handles by name, others by number. What a face could not read at all is 0.
+/// For messages: predefined handles by name, others by number. What a face could not read at all is
+/// 0.
 impl std::fmt::Display for Handle {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = NAMES.iter().find(|(handle, _)| handle == self).map_or(datatype_name(*self), |(_, name)| name);
@@ -182,7 +183,8 @@ impl<T> Table<T> {
         (0..vacant.used)
             .filter_map(|index| self.entry(index))
             .filter(live)
-            // SAFETY: a live entry holds an object until it is emptied, which happens under the lock held here only.
+            // SAFETY: a live entry holds an object until it is emptied, which happens under the
+            // lock held here only.
             .filter_map(|entry| unsafe { (*entry.object.get()).as_ref() })
             .find(|object| is_wanted(object))
             .cloned()

@@ -213,8 +213,8 @@ impl Lane {
         Some(result)
     }
 
-    /// Waits until `ready` has a result, making progress meanwhile. `target` says what for; it is asked when the wait
-    /// comes to its first sleep, for those who want to know where a job hangs.
+    /// Waits until `ready` has a result, making progress meanwhile. `target` says what for; it is
+    /// asked when the wait comes to its first sleep, for those who want to know where a job hangs.
     pub fn wait_for<R>(
         &self,
         target: impl Fn(&State) -> WaitTarget,
@@ -266,7 +266,8 @@ impl Lane {
         }
     }
 
-    /// Waits until `ready` says true, which it does after another process has written a line on a board of this context.
+    /// Waits until `ready` says true, which it does after another process has written a line on a
+    /// board of this context.
     pub fn wait_for_line(&self, context: ContextId, ready: &mut dyn FnMut() -> bool) {
         loop {
             let polled = self.with_baton(|waiting| {

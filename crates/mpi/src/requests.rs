@@ -228,7 +228,8 @@ fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::res
     Err(none_active)
 }
 
-/// The first of several requests that is active: none of them is complete while the program waits for any.
+/// The first of several requests that is active: none of them is complete while the program waits
+/// for any.
 fn first_active(count: usize, requests: HandleArray) -> impl Fn(&State) -> WaitTarget {
     move |state| {
         // SAFETY: the program's array has `count` elements until the call that waits has returned.

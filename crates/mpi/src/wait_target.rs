@@ -1,8 +1,9 @@
-//! What a blocked call waits for: published in the process's control page, where `mpiexec` reads it when somebody wants to
-//! know where a job hangs.
+//! What a blocked call waits for: published in the process's control page, where `mpiexec` reads it
+//! when somebody wants to know where a job hangs.
 //!
-//! A wait publishes at its first sleep, so calls that end while they spin or yield pay nothing. Only the thread that polls
-//! for the process publishes; with several threads in MPI the page shows what one of them waits for.
+//! A wait publishes at its first sleep, so calls that end while they spin or yield pay nothing.
+//! Only the thread that polls for the process publishes; with several threads in MPI the page shows
+//! what one of them waits for.
 
 use towpath_base::control::{Awaited, BlockedCall, ControlPage};
 use towpath_base::ids::{ContextId, PeerIndex, Plane};

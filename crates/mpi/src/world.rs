@@ -348,7 +348,8 @@ pub fn new_context() -> ContextId {
     ContextId::new(world.creator, world.contexts.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The number that its maker gave a context (0 is MPI_COMM_WORLD's, 1 MPI_COMM_SELF's), and the maker's rank.
+/// The number that its maker gave a context (0 is MPI_COMM_WORLD's, 1 MPI_COMM_SELF's), and the
+/// maker's rank.
 pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
     let first = WORLD.get().map_or(0, |world| world.creator.wrapping_sub(world.job.rank));
     (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))

@@ -1,8 +1,8 @@
-//! Where the ranks of a job are, in words: one line for all that are in the same call. Told when a person or --timeout ends
-//! the job, and at SIGQUIT.
+//! Where the ranks of a job are, in words: one line for all that are in the same call. Told when a
+//! person or --timeout ends the job, and at SIGQUIT.
 //!
-//! What a rank has written into its control page, and what a proxy says of it, is not trusted: numbers without a meaning
-//! are left out, names are cut and lose their control characters.
+//! What a rank has written into its control page, and what a proxy says of it, is not trusted:
+//! numbers without a meaning are left out, names are cut and lose their control characters.
 #![forbid(unsafe_code)]
 
 use towpath_base::control::{Awaited, BlockedCall, COMMUNICATOR, ControlPage, RankState};

@@ -1,4 +1,5 @@
-//! Options of other launchers that need more than a row of the table: files of options, `--output`, `--display`,
+//! Options of other launchers that need more than a row of the table: files of options, `--output`,
+//! `--display`,
 //! `--forward-signals`, and those that pass on no value in one dialect and one in another.
 #![forbid(unsafe_code)]
 
@@ -9,8 +10,8 @@ use super::options::{self, Request};
 use super::reach;
 use super::table::Meaning;
 
-/// Puts the contents of option files (`-configfile`) in place of the options that name them: each line of a file is one
-/// program with its options, as if separated by `:`; `#` begins a comment.
+/// Puts the contents of option files (`-configfile`) in place of the options that name them: each
+/// line of a file is one program with its options, as if separated by `:`; `#` begins a comment.
 ///
 /// # Errors
 /// A sentence.

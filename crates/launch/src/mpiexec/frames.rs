@@ -94,7 +94,8 @@ pub(super) enum Frame {
         rank: u32,
         bytes: Vec<u8>,
     },
-    /// What ranks have printed: whole lines, or what there is of one; `more`: the last one is long and goes on.
+    /// What ranks have printed: whole lines, or what there is of one; `more`: the last one is long
+    /// and goes on.
     Output {
         which: u8,
         more: bool,
@@ -351,7 +352,8 @@ impl FrameReader {
         Ok(Some(frame))
     }
 
-    /// The last line of what came instead of a proxy's output, safe to print; empty when nothing did.
+    /// The last line of what came instead of a proxy's output, safe to print; empty when nothing
+    /// did.
     pub(super) fn last_line(&self) -> String {
         if !self.expects_preamble {
             return String::new();

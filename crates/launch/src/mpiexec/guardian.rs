@@ -139,8 +139,8 @@ fn rename_command_line() {
     }
 }
 
-/// Waits for commands and for the ends of ranks; returns when everything is to end, because nobody hears of them any more
-/// for instance.
+/// Waits for commands and for the ends of ranks; returns when everything is to end, because nobody
+/// hears of them any more for instance.
 ///
 /// # Errors
 /// The system's error when it lets nobody wait.

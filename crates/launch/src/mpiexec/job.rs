@@ -177,8 +177,8 @@ impl Job {
         }
     }
 
-    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end. Where that is refused, the end
-    /// of the pipe tells it to end.
+    /// Sends a command to the guardian: the number of a signal for all ranks, or 0 to end. Where
+    /// that is refused, the end of the pipe tells it to end.
     fn command(&mut self, command: i32) {
         let bytes: [u8; COMMAND_SIZE] = command.to_ne_bytes();
         self.commands = self.commands.take().filter(|commands| send_record(commands, &bytes));

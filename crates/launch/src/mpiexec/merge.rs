@@ -1,5 +1,6 @@
-//! The lines of several hosts on one output: what a host prints while another is in the middle of a long line is held until
-//! that line ends. A host holds back itself what `mpiexec` has not acknowledged, so what is held here is bounded.
+//! The lines of several hosts on one output: what a host prints while another is in the middle of a
+//! long line is held until that line ends. A host holds back itself what `mpiexec` has not
+//! acknowledged, so what is held here is bounded.
 #![forbid(unsafe_code)]
 
 /// What is held of a host.
@@ -24,7 +25,8 @@ impl Merger {
         Merger { hosts: vec![Held::default(); hosts], owner: None }
     }
 
-    /// Takes what a host has printed (`more`: its line goes on), and returns what comes out now, with the hosts it is of.
+    /// Takes what a host has printed (`more`: its line goes on), and returns what comes out now,
+    /// with the hosts it is of.
     pub(super) fn take(&mut self, host: usize, bytes: Vec<u8>, more: bool) -> Vec<(usize, Vec<u8>)> {
         if self.owner.is_some_and(|owner| owner != host) {
             let held = &mut self.hosts[host];

@@ -1,6 +1,6 @@
-//! Forwarding what ranks print: whole lines, so that lines of different ranks never mix; any bytes; an incomplete line
-//! (a prompt) comes out when nothing has followed it for a while, unless lines are tagged. A long line comes out in pieces
-//! while no other rank's lines do.
+//! Forwarding what ranks print: whole lines, so that lines of different ranks never mix; any bytes;
+//! an incomplete line (a prompt) comes out when nothing has followed it for a while, unless lines
+//! are tagged. A long line comes out in pieces while no other rank's lines do.
 //!
 //! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a destination holds a queue
 //! and writes only as much as `poll` promises; while the queue is long, nothing more is read from the ranks.
@@ -26,8 +26,8 @@ const LONGEST_QUEUE: usize = 1 << 20;
 /// What a pipe takes for certain once it is writable (PIPE_BUF).
 const CERTAIN: usize = 4096;
 
-/// Whether a descriptor can be written to, now or within the limit. Where the system does not say, the write itself shows
-/// it: it may wait then.
+/// Whether a descriptor can be written to, now or within the limit. Where the system does not say,
+/// the write itself shows it: it may wait then.
 pub(crate) fn is_writable(descriptor: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
     match poll(&mut [PollFd::new(&descriptor, PollFlags::OUT)], Some(&limit)) {
@@ -246,7 +246,8 @@ impl Stream {
         self.in_long_line = more;
     }
 
-    /// What is held, with a tag before each line that begins there, and an end of the last one unless `more` follows.
+    /// What is held, with a tag before each line that begins there, and an end of the last one
+    /// unless `more` follows.
     fn tagged(&self, more: bool) -> Vec<u8> {
         let mut tagged = Vec::with_capacity(self.held.len() + 16);
         for (number, line) in self.held.split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -261,7 +262,8 @@ impl Stream {
         tagged
     }
 
-    /// When the incomplete line comes out at the latest; `None` when there is none, or it is tagged and not long.
+    /// When the incomplete line comes out at the latest; `None` when there is none, or it is tagged
+    /// and not long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         (self.in_long_line || !self.held.is_empty() && self.tag.is_empty()).then(|| self.since + PATIENCE)
     }

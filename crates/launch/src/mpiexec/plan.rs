@@ -325,7 +325,8 @@ impl Streams {
     }
 }
 
-/// A new file, in whose name %r is the rank's number and %h the host; both streams of a rank may have the same.
+/// A new file, in whose name %r is the rank's number and %h the host; both streams of a rank may
+/// have the same.
 fn file_of_pattern(pattern: &str, rank: usize) -> Result<OwnedFd, Refusal> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let path = PathBuf::from(pattern.replace("%r", &rank.to_string()).replace("%h", &host));

@@ -184,7 +184,8 @@ impl Proxy {
             }
             let nearest = [self.streams.deadline(), self.next_look].into_iter().flatten().min();
             if self.events.wait(&mut ready, nearest.map(|at| at.saturating_duration_since(Instant::now()))).is_err() {
-                // The guardian ends everything; mpiexec hears of it by what it gets, or by the end of the connection.
+                // The guardian ends everything; mpiexec hears of it by what it gets, or by the end
+                // of the connection.
                 break;
             }
             for event in ready.drain(..) {

@@ -71,7 +71,8 @@ const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInt
 const SRUN: &str =
     "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 
-/// Words of a command, with quotes and backslashes as in a shell; `None` when a quote is not closed.
+/// Words of a command, with quotes and backslashes as in a shell; `None` when a quote is not
+/// closed.
 pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
     let mut signs = text.chars().peekable();

@@ -24,7 +24,8 @@ impl Numbers {
         Numbers { pmi: segment - 1, segment }
     }
 
-    /// A copy of a descriptor that a rank still needs while these two are put in place, so it has neither number.
+    /// A copy of a descriptor that a rank still needs while these two are put in place, so it has
+    /// neither number.
     pub(crate) fn apart(self, descriptor: &OwnedFd) -> rustix::io::Result<OwnedFd> {
         let mut copies = Vec::new();
         loop {

@@ -1,4 +1,5 @@
-//! A host with its proxy, as `mpiexec` holds it: the command that leads there and the connection over it.
+//! A host with its proxy, as `mpiexec` holds it: the command that leads there and the connection
+//! over it.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
@@ -29,7 +30,8 @@ pub(super) struct Station {
 const LAST_MOMENT: Duration = Duration::from_millis(300);
 
 impl Station {
-    /// Why its connection ended: how the command that led there did, and what it has printed instead of frames.
+    /// Why its connection ended: how the command that led there did, and what it has printed
+    /// instead of frames.
     pub(super) fn why_ended(&mut self) -> String {
         let begin = Instant::now();
         let status = loop {
@@ -63,8 +65,8 @@ impl Station {
         let shown = words[0].to_string_lossy().into_owned();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        // SAFETY: between fork and exec only system calls on the child itself are made: a person's signals reach it
-        // through mpiexec alone, and it does not outlive mpiexec.
+        // SAFETY: between fork and exec only system calls on the child itself are made: a person's
+        // signals reach it through mpiexec alone, and it does not outlive mpiexec.
         unsafe {
             command.pre_exec(move || {
                 mask.block();

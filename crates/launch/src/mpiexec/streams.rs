@@ -1,7 +1,8 @@
 //! What all ranks of a host print: read while there is room for it, passed on by whole lines, to the end.
 //!
-//! A rank in the middle of a long line owns its output (stdout or stderr): until the line ends, or nothing of it has come
-//! for a while, the others are not read there. So lines stay whole, and no more is held than a pipe and a buffer for each.
+//! A rank in the middle of a long line owns its output (stdout or stderr): until the line ends, or
+//! nothing of it has come for a while, the others are not read there. So lines stay whole, and no
+//! more is held than a pipe and a buffer for each.
 
 use std::io;
 use std::os::fd::OwnedFd;

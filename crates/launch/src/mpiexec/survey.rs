@@ -25,8 +25,8 @@ impl Survey {
         Survey { ranks: vec![None; ranks], asked, open, due: Instant::now() + PATIENCE }
     }
 
-    /// A host has said where a rank is that has not ended. What comes after the rank's end is not noted, so ranks that end
-    /// while other hosts answer are told where they were.
+    /// A host has said where a rank is that has not ended. What comes after the rank's end is not
+    /// noted, so ranks that end while other hosts answer are told where they were.
     pub(super) fn note(&mut self, rank: usize, activity: Activity, initialising: bool) {
         self.ranks[rank] = Some(Whereabouts::Runs { activity, initialising });
     }

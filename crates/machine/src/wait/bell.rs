@@ -63,7 +63,8 @@ impl Bell {
         let mut sources: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::IN)).collect();
         match poll(&mut sources, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // The system refuses to wait (a sandbox): the caller's loop must not burn a core instead.
+            // The system refuses to wait (a sandbox): the caller's loop must not burn a core
+            // instead.
             Err(_) => std::thread::sleep(crate::futex::REFUSED),
         }
         for _ in 0..RINGS {
