@@ -349,7 +349,7 @@ mod tests {
                 Group::Complex => matches!(basic.class(), Class::Complex(_)),
                 Group::Byte => basic == Basic::Byte,
                 Group::Pair => basic.pair().is_some(),
-                Group::None => matches!(basic.class(), Class::Character(_) | Class::Packed),
+                Group::None => matches!(basic.class(), Class::Character(_) | Class::Packed | Class::Marker),
             };
             assert!(agrees, "{}", basic.name());
         }
