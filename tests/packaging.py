@@ -174,6 +174,16 @@ def ring(subject):
     assert f"{subject.venv.resolve()}/lib/libmpi.so.12" in loaded, loaded[:200]
 
 
+def mpirun(subject):
+    """`mpirun` is `mpiexec`, by whatever link it is reached, with its arguments as they are."""
+    link = environments.BUILD / "linked-mpirun"
+    link.unlink(missing_ok=True)
+    link.symlink_to(subject.venv / "bin" / "mpirun")
+    for command in ("mpirun", link):
+        output = subject.run(command, "-n", 2, "sh", "-c", 'echo "$1"', "sh", "two  words *")
+        assert output.splitlines() == ["two  words *"] * 2, output
+
+
 def shared_malloc(subject):
     """With TOWPATH_MALLOC=1 the arrays of NumPy lie in shared memory."""
     output = subject.run("mpiexec", "-n", 2, "python", ROOT / "tests" / "external" / "numpy_malloc.py", TOWPATH_MALLOC=1)
@@ -190,7 +200,7 @@ def auditor(subject):
     assert f'consistent with the following platform tag: "{subject.tag}"' in said, said
 
 
-CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, debugging_apart, info, ring, shared_malloc]
+CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, debugging_apart, info, ring, mpirun, shared_malloc]
 
 
 def interfaces(subject):
