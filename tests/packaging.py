@@ -11,8 +11,10 @@ Ends with "N passed, N failed".
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 import traceback
 import zipfile
 from pathlib import Path
@@ -200,6 +202,20 @@ def auditor(subject):
     assert f'consistent with the following platform tag: "{subject.tag}"' in said, said
 
 
+def oldest_compiler(subject):
+    """Towpath compiles with the oldest Rust that Cargo.toml promises, where rustup can get that."""
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
+    rustup = shutil.which("rustup")
+    install = [rustup, "toolchain", "install", version, "--profile", "minimal", "--no-self-update"]
+    if not rustup or subprocess.run(install, capture_output=True).returncode:
+        print(f"     Rust {version} cannot be had here: nothing is compiled with it", flush=True)
+        return
+    packages = [word for name in ("abi-mpich", "abi-standard", "malloc", "launch") for word in ("-p", f"towpath-{name}")]
+    command = ["cargo", f"+{version}", "check", "-q", *packages, "-p", "xtask", "--target-dir", ROOT / "target" / "oldest"]
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 CHECKS = [tag_says_which_glibc, needed_libraries, names_of_libraries, unwinder, wheel_is_complete, debugging_apart, info, ring, mpirun, shared_malloc]
 
 
@@ -229,7 +245,7 @@ def main():
         assert subject.tag.startswith("manylinux_{}_{}_".format(*MANYLINUX)), f"{subject.wheel.name} is for other systems"
         passed, failed = interfaces(subject)
     else:
-        subject, checks, passed, failed = Subject("install", "dist", "towpath"), CHECKS, 0, 0
+        subject, checks, passed, failed = Subject("install", "dist", "towpath"), [*CHECKS, oldest_compiler], 0, 0
     results = [check(function, subject) for function in checks]
     passed, failed = passed + sum(results), failed + len(results) - sum(results)
     print(f"{passed} passed, {failed} failed")

@@ -98,10 +98,13 @@ mod avx512 {
         let usual: &Option<Pattern> = const { &Pattern::strided(LENGTH, usual_stride(LENGTH)) };
         let spread: &Option<Spread> = const { &Spread::strided(LENGTH, usual_stride(LENGTH)) };
         let spread = if is_spread::<LENGTH>(grid) { spread } else { &None };
-        // SAFETY: handed through; the grid is dense where it is written.
+        if let Some(spread) = spread {
+            // SAFETY: handed through; the grid is dense where it is written.
+            return unsafe { unpack_rows::<LENGTH>(spread, grid) };
+        }
+        // SAFETY: as above.
         unsafe {
             match usual {
-                _ if let Some(spread) = spread => unpack_rows::<LENGTH>(spread, grid),
                 Some(pattern) if grid.is_packing() && grid.from_block == usual_stride(LENGTH) as isize => {
                     pack_rows::<LENGTH>(pattern, grid);
                 }

@@ -5,7 +5,7 @@
 
 use super::Grid;
 use super::words::WORD;
-use std::arch::x86_64::{__m512i, _mm_sfence, _mm_stream_si64, _mm512_set_epi64, _mm512_stream_si512};
+use std::arch::x86_64::{__m512i, _mm_stream_si64, _mm512_set_epi64, _mm512_stream_si512};
 
 /// Grids of fewer bytes are left to the caches.
 const AT_LEAST: usize = 4 << 20;
@@ -72,7 +72,19 @@ pub(super) unsafe fn pack_words(grid: &Grid) {
         }
         single((grid.blocks - first) % LANES, &mut from, &mut to);
     }
-    _mm_sfence();
+    order_streamed_stores();
+}
+
+/// Orders streamed stores before those that follow. A function of its own, because older compilers call the
+/// instruction unsafe and newer ones the block unnecessary.
+#[target_feature(enable = "sse2")]
+#[inline]
+fn order_streamed_stores() {
+    #[allow(unused_unsafe)]
+    // SAFETY: the instruction touches no memory of its own.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
 }
 
 /// Unpacks a grid of words to addresses that are multiples of a word's length.
@@ -90,5 +102,5 @@ pub(super) unsafe fn unpack_words(grid: &Grid) {
             (from, to) = (from.wrapping_add(WORD), super::opaque(to.wrapping_offset(grid.to_block)));
         }
     }
-    _mm_sfence();
+    order_streamed_stores();
 }

@@ -77,8 +77,9 @@ fn with_parts<R>(comm: &Comm, call: &Neighborly, form: Form, then: impl FnOnce(E
     let mut receives = [const { MaybeUninit::<Part>::uninit() }; MOST];
     let sequence = comm.coming_sequence(form);
     let (sent, received) = call.parts(&comm.group.peers, sequence, &mut sends, &mut receives)?;
-    // SAFETY: `parts` wrote so many.
-    let (sends, receives) = unsafe { (sends[..sent].assume_init_mut(), receives[..received].assume_init_mut()) };
+    let written = |parts: &mut [MaybeUninit<Part>]| std::ptr::from_mut(parts) as *mut [Part];
+    // SAFETY: `parts` wrote so many, and a part that is written lies as one that may not be.
+    let (sends, receives) = unsafe { (&mut *written(&mut sends[..sent]), &mut *written(&mut receives[..received])) };
     let context = comm.context().on(Plane::Collective);
     Some(then(Exchange { context, rank: comm.rank as u32, sends, receives, truncated: false, lost: false }))
 }
