@@ -37,10 +37,13 @@ pub enum Plane {
     Internal = 3,
 }
 
+/// How many contexts one process can name.
+pub const CONTEXTS: u32 = 1 << 30;
+
 impl ContextId {
-    /// A new context named by its creator's process number and the creator's counter (at most 30 bits).
+    /// A context named by its creator's process number and the creator's counter, which is below [`CONTEXTS`].
     pub fn new(creator: u32, counter: u32) -> ContextId {
-        assert!(counter < 1 << 30, "a process created 2^30 communicators");
+        assert!(counter < CONTEXTS, "{counter} names no context");
         ContextId(u64::from(creator) << 32 | u64::from(counter) << 2)
     }
 

@@ -146,6 +146,11 @@ impl Comm {
         ContextId(self.context.load(Ordering::Relaxed))
     }
 
+    /// Whether the communicator has this context for itself or for the local group of an intercommunicator.
+    pub(crate) fn has_context(&self, context: ContextId) -> bool {
+        self.context() == context || self.remote.as_ref().is_some_and(|remote| remote.local_context() == context)
+    }
+
     /// Gives the contexts when MPI_Comm_idup learns them: the communicator's own, and that of the local group of an
     /// intercommunicator.
     pub fn set_contexts(&self, (context, local): (ContextId, ContextId)) {

@@ -11,6 +11,7 @@ pub mod collectives;
 mod comm;
 pub mod communicators;
 pub mod constants;
+mod contexts;
 pub mod datatypes;
 pub mod entry;
 pub mod environment;

@@ -26,6 +26,7 @@ use towpath_transport::shm::Heap;
 use crate::buffered::Buffer;
 use crate::comm::Comm;
 use crate::constants::*;
+use crate::contexts::Contexts;
 use crate::datatypes::Type;
 use crate::error::{Error, Result, fail};
 use crate::errors::{Action, Errhandler, Registry};
@@ -147,9 +148,8 @@ pub struct World {
     /// Why processes of other hosts are lost.
     losses: Option<Losses>,
     launcher: Mutex<Box<dyn Launcher>>,
-    /// First part of the context names that this process gives.
-    creator: u32,
-    contexts: AtomicU32,
+    /// The context names that this process gives.
+    contexts: Contexts,
     /// Values of the predefined attributes, to which the program gets pointers.
     attributes: Predefined,
 }
@@ -345,13 +345,13 @@ pub(crate) fn reason_of_loss(peer: PeerIndex) -> String {
 /// A new context, named by this process.
 pub fn new_context() -> ContextId {
     let world = WORLD.get().expect("contexts are made between MPI_Init and MPI_Finalize");
-    ContextId::new(world.creator, world.contexts.fetch_add(1, Ordering::Relaxed))
+    world.contexts.propose(|context| OBJECTS.comms.find(|comm| comm.has_context(context)).is_some())
 }
 
 /// The number that its maker gave a context (0 is MPI_COMM_WORLD's, 1 MPI_COMM_SELF's), and the
 /// maker's rank.
 pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
-    let first = WORLD.get().map_or(0, |world| world.creator.wrapping_sub(world.job.rank));
+    let first = WORLD.get().map_or(0, |world| world.contexts.creator().wrapping_sub(world.job.rank));
     (context.0 as u32 >> 2, ((context.0 >> 32) as u32).wrapping_sub(first))
 }
 
@@ -497,8 +497,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
         quota: OnceLock::new(),
         losses,
         launcher: Mutex::new(connected.take().expect("as above")),
-        creator,
-        contexts: AtomicU32::new(2),
+        contexts: Contexts::new(creator),
         attributes: Predefined {
             tag_ub: i32::MAX,
             host: PROC_NULL,
