@@ -420,8 +420,13 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     if phase() != Phase::Before {
         fail!(ERR_OTHER, "MPI was initialised before; MPI_Init may be called once");
     }
+    if let Some(limit) = towpath_machine::limits::short_stack() {
+        return Err(failed_start(format!(
+            "the stack of this process is limited to {limit} bytes (ulimit -s); 131072 are the least for MPI"
+        )));
+    }
     let mut launcher = Some(towpath_launch::client::connect().map_err(failed_start)?);
-    let started = check_stack().and_then(|()| build(thread_level, &mut launcher)).inspect_err(|_| {
+    let started = build(thread_level, &mut launcher).inspect_err(|_| {
         // Who ends the job for this tells the launcher, which says it once for all ranks.
         *UNSTARTED.lock().unwrap() = launcher.take();
     })?;
@@ -445,16 +450,6 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
 
 pub(crate) fn failed_start(what: impl std::fmt::Display) -> Error {
     Error::new(ERR_OTHER, format!("MPI cannot start: {what}"))
-}
-
-/// Less stack would end in a signal somewhere on the way.
-fn check_stack() -> Result<()> {
-    match towpath_machine::limits::short_stack() {
-        None => Ok(()),
-        Some(limit) => Err(failed_start(format!(
-            "the stack of this process is limited to {limit} bytes (ulimit -s); 131072 are the least for MPI"
-        ))),
-    }
 }
 
 fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result<World> {

@@ -21,6 +21,8 @@ pub mod ofi;
 mod regions;
 mod routine;
 pub mod shm;
+mod stores;
+mod streamed;
 mod streaming;
 pub mod strict;
 pub mod tcp;

@@ -6,8 +6,8 @@
 //! again. So a message into warm memory is streamed only where the machine has become slower since, and streams are quicker
 //! even so; buffers that change are noticed within one message.
 
-use crate::copy;
 use crate::routine::ticks;
+use crate::{copy, streamed};
 
 /// A chunk is slow when it takes so many times as long as the quickest.
 const SLOW: u64 = 2;
@@ -53,7 +53,7 @@ impl Streaming {
         unsafe {
             match way {
                 Way::Ordinary => copy::row(from, to, length),
-                Way::Streamed => stream(from, to, length),
+                Way::Streamed => streamed::copy(from, to, length),
             }
         }
         self.enter(way, ticks().wrapping_sub(started).saturating_mul(1 << 16) / length.max(1) as u64);
@@ -101,54 +101,9 @@ impl Streaming {
     }
 }
 
-/// As [`Streaming::copy`], past the caches.
-#[cfg(target_arch = "x86_64")]
-unsafe fn stream(from: *const u8, to: *mut u8, length: usize) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    const LINE: usize = 64;
-    let head = to.align_offset(LINE).min(length);
-    let whole = (length - head) / LINE * LINE;
-    // SAFETY: head, whole lines and rest are the row; whole lines of the target are aligned. The fence orders the streamed
-    // stores before those that say that the message is there.
-    unsafe {
-        std::ptr::copy_nonoverlapping(from, to, head);
-        let (from, to) = (from.add(head), to.add(head));
-        for at in (0..whole).step_by(LINE) {
-            let (source, target) = (from.add(at).cast::<__m128i>(), to.add(at).cast::<__m128i>());
-            let line = [0, 1, 2, 3].map(|part| _mm_loadu_si128(source.add(part)));
-            for (part, register) in line.into_iter().enumerate() {
-                _mm_stream_si128(target.add(part), register);
-            }
-        }
-        _mm_sfence();
-        std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), length - head - whole);
-    }
-}
-
-/// As [`Streaming::copy`].
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn stream(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: handed through.
-    unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn streamed_chunks_are_whole() {
-        let from: Vec<u8> = (0..70_000).map(|index| (index * 7 + index / 256) as u8).collect();
-        for length in [0, 1, 63, 64, 65, 4095, 65_536, 69_999] {
-            for offset in [0, 1, 31] {
-                let count = length.min(from.len() - offset);
-                let mut to = vec![0u8; count + 2];
-                // SAFETY: both rows are long enough.
-                unsafe { stream(from.as_ptr().add(offset), to.as_mut_ptr().add(1), count) };
-                assert!(to[1..=count] == from[offset..offset + count] && to[0] == 0 && to[count + 1] == 0);
-            }
-        }
-    }
 
     /// How many of `chunks` are streamed when the two ways take so long.
     fn streamed(streaming: &mut Streaming, chunks: u32, ordinary: u64, past: u64) -> u32 {

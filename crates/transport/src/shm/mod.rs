@@ -40,6 +40,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicU64, MappedWords};
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
+use crate::stores::Stores;
 use crate::{RegionKey, Sink};
 use arena::Arena;
 use board::{Board, Maker};
@@ -120,6 +121,8 @@ pub struct Shm {
     cells: Cells,
     pushes: Pushes,
     pulls: Pulls,
+    /// How payload for each local rank is written.
+    stores: Stores,
     /// Pulls of length 0, to be reported.
     finished: Vec<u64>,
     /// Peers found dead, to be reported.
@@ -143,6 +146,7 @@ impl Shm {
         let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
+        let stores = Stores::new(peers.len());
         Shm {
             doorbell,
             doorbell_words: peers.len().div_ceil(64),
@@ -162,6 +166,7 @@ impl Shm {
             cells: Cells::new(),
             pushes,
             pulls: Pulls::new(own),
+            stores,
             finished: Vec::new(),
             dead: VecDeque::new(),
         }
@@ -289,7 +294,7 @@ impl Shm {
         let mut moved = false;
         let mut index = 0;
         while index < self.pushes.running() {
-            let (to, advance, token) = self.pushes.step(&self.segment, index);
+            let (to, advance, token) = self.pushes.step(&self.segment, index, &mut self.stores);
             moved |= advance != Advance::Nothing;
             if matches!(advance, Advance::Some | Advance::Done) {
                 self.outgoing[to as usize].notify();

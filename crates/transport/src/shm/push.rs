@@ -14,8 +14,8 @@ use super::segment::Segment;
 use super::share::{DIRECT_AT_LEAST, InHeap, Lines, Place, SHARED_AT_LEAST, Shares, copy_unit, direct_unit};
 use super::window::{Shape, Window, WindowId, resting_count};
 use crate::RegionKey;
-use crate::ahead;
 use crate::regions::{Published, Regions};
+use crate::stores::Stores;
 
 /// How far one call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Filling {
     }
 
     /// Fills every free chunk. Done when all is filled and the receiver has begun to drain.
-    fn step(&mut self, segment: &Segment) -> Advance {
+    fn step(&mut self, segment: &Segment, reader: u32, stores: &mut Stores) -> Advance {
         let mut advance = Advance::Nothing;
         let chunks = self.window.shape().chunks();
         while !self.ended {
@@ -112,11 +112,10 @@ impl Filling {
             }
             let capacity = self.window.shape().chunk_bytes().min(self.remaining);
             let place = self.window.chunk(segment, self.filled);
-            if matches!(self.source, Source::Packer { .. }) {
-                ahead::write(place, capacity);
-            }
             // SAFETY: the chunk is ours until counted, and `publish` promised that the source lives.
-            let Step::Done(bytes) = (unsafe { self.source.fill(place, capacity) }) else { return advance };
+            let Step::Done(bytes) = (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) }) else {
+                return advance;
+            };
             self.remaining -= bytes;
             self.ended = self.remaining == 0 || bytes == 0;
             self.window.fill(self.filled, bytes, self.ended);
@@ -213,9 +212,9 @@ struct Push {
 }
 
 impl Push {
-    fn step(&mut self, segment: &Segment, across: Option<CopyAcross>) -> Advance {
+    fn step(&mut self, segment: &Segment, across: Option<CopyAcross>, stores: &mut Stores) -> Advance {
         match &mut self.work {
-            Work::Filling(filling) => filling.step(segment),
+            Work::Filling(filling) => filling.step(segment, self.to, stores),
             Work::Direct(direct) => direct.step(segment, across),
         }
     }
@@ -401,9 +400,9 @@ impl Pushes {
     }
 
     /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far, and what to report.
-    pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, Option<u64>) {
+    pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &mut Stores) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
-        let (to, advance) = (push.to, push.step(segment, self.across));
+        let (to, advance) = (push.to, push.step(segment, self.across, stores));
         let token = if advance.is_end() { self.end(index) } else { None };
         (to, advance, token)
     }

@@ -14,6 +14,7 @@ use super::ring::{Claim, LINE_WORDS, RingSender};
 use super::segment::Segment;
 use super::slot::SlotSender;
 use crate::arriving::{PART_BYTES, parts};
+use crate::stores::Stores;
 use crate::{Header, NoResource, SHORT_BYTES, copy};
 
 /// The ring through which a stream leaves.
@@ -213,6 +214,21 @@ impl Shm {
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
+        self.stored(to, header, length, |slot, stores| {
+            // SAFETY: the slot has `length` bytes, and [`crate::Wire::copied`] says that `fill` writes so many.
+            unsafe { stores.fill_row(to, slot, length, fill) }
+        })
+    }
+
+    /// As [`Shm::copied`]; `fill` also gets the way in which payload for this rank is stored.
+    #[inline]
+    fn stored(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8, &mut Stores),
+    ) -> Result<(), NoResource> {
         if self.outgoing[to].detour && self.detour(to)? {
             return Ok(());
         }
@@ -225,15 +241,16 @@ impl Shm {
             return self.copied_by_slot(to, header, length, fill);
         }
         let (ring, claim) = out.claim(&self.segment, stored)?;
+        let stores = &mut self.stores;
         // SAFETY: the claimed line and payload are ours until committed.
         unsafe {
             let line = ring.lines.add(claim.line * LINE);
             if stored == 0 {
                 entry::write(line, Kind::Inline, 0, length, header);
-                fill(line.add(INLINE_AT));
+                fill(line.add(INLINE_AT), stores);
             } else {
                 let offset = ring.place.payload_at() + claim.payload;
-                fill(self.segment.at(offset));
+                fill(self.segment.at(offset), stores);
                 entry::write(line, Kind::Stored, 0, 0, header);
                 entry::write_stored(line, offset, length);
             }
@@ -269,10 +286,10 @@ impl Shm {
             && ring.sender.has_lines(parts(length))
         {
             // SAFETY: handed through.
-            return unsafe { out.in_parts(&self.segment, header, payload, length) };
+            return unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length) };
         }
         // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
-        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
+        self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
     }
 
     fn copied_by_slot(
@@ -280,7 +297,7 @@ impl Shm {
         to: usize,
         header: &Header,
         length: usize,
-        fill: impl FnOnce(*mut u8),
+        fill: impl FnOnce(*mut u8, &mut Stores),
     ) -> Result<(), NoResource> {
         if !self.outgoing[to].slot.is_free() {
             return Err(NoResource);
@@ -288,15 +305,16 @@ impl Shm {
         let cell = if length > SHORT_BYTES { Some(self.take_cell(to)?) } else { None };
         let out = &mut self.outgoing[to];
         let bits = out.bits();
+        let stores = &mut self.stores;
         // SAFETY: the free slot and the cell are ours until committed.
         unsafe {
             if let Some(offset) = cell {
-                fill(self.segment.at(offset));
+                fill(self.segment.at(offset), stores);
                 entry::write(out.slot_line, Kind::Stored, bits, 0, header);
                 entry::write_stored(out.slot_line, offset, length);
             } else {
                 entry::write(out.slot_line, Kind::Inline, bits, length, header);
-                fill(out.slot_line.add(INLINE_AT));
+                fill(out.slot_line.add(INLINE_AT), stores);
             }
         }
         out.commit_slot(self.own);
@@ -417,6 +435,8 @@ impl Outgoing {
     unsafe fn in_parts(
         &mut self,
         segment: &Segment,
+        stores: &mut Stores,
+        to: usize,
         header: &Header,
         payload: *const u8,
         length: usize,
@@ -429,7 +449,7 @@ impl Outgoing {
             // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
-                copy::row(payload.add(at), segment.at(offset + at), bytes);
+                stores.copy(to, payload.add(at), segment.at(offset + at), bytes);
                 if at == 0 {
                     entry::write(line, Kind::Stored, PARTS, 0, header);
                     entry::write_stored(line, offset, length);
