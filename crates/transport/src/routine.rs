@@ -5,6 +5,8 @@
 //! the time of a single copy says little about a pipeline of them, and where the processor has no wide registers, the C
 //! library's routine is used: there it was as fast or faster in every measurement.
 
+use crate::copy;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256, _mm256_storeu_si256, _rdtsc};
 
@@ -97,7 +99,7 @@ unsafe fn copy_by(routine: Routine, from: *const u8, to: *mut u8, length: usize)
     // SAFETY: handed through.
     unsafe {
         match routine {
-            Routine::Library => std::ptr::copy_nonoverlapping(from, to, length),
+            Routine::Library => copy::row(from, to, length),
             Routine::Wide => wide(from, to, length),
         }
     }
