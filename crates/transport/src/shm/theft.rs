@@ -81,7 +81,8 @@ impl Theft {
         Some(Theft { claims, address, mark, target, length: room, chunk, units, read: 0, starved: 0, refused: false })
     }
 
-    /// Reads some chunks if the sender computes; true when it has read something.
+    /// Reads some chunks if the sender computes; true when it has read something, or given a chunk back
+    /// that the sender may have taken for read: then the sender must be woken.
     pub(super) fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers) -> bool {
         self.starved = self.starved.saturating_add(1);
         // The sender writes its page at each call: read while it still copies, its next line would be slow to write.
@@ -108,7 +109,7 @@ impl Theft {
         if self.refused {
             readers.forget(from);
         }
-        self.read > before
+        self.read > before || self.refused
     }
 
     /// Claims and reads a chunk; false when there is none left, or it cannot be read.

@@ -63,6 +63,22 @@ fn a_process_that_is_not_the_sender_is_not_read() {
 }
 
 #[test]
+fn a_sender_is_woken_when_a_chunk_is_given_back() {
+    let mut machine = machine(std::process::id());
+    machine.send(0, 1, 3_000_001);
+    machine.turns(1, MANY);
+    machine.finish("a process that can be read");
+    // From now on reading fails, and what the receiver has claimed is the sender's again.
+    machine.wire(0).segment().own_control().pid.store(i32::MAX as u32, Ordering::Relaxed);
+    machine.send(0, 1, 3_000_001);
+    machine.turns(1, 10);
+    machine.wire(0).segment().own_control().sleep.store(1, Ordering::Relaxed);
+    machine.turns(1, MANY);
+    assert_eq!(machine.wire(0).segment().own_control().sleep.load(Ordering::Relaxed), 0, "the sender sleeps on");
+    machine.finish("a process that can be read no more");
+}
+
+#[test]
 fn what_was_begun_is_ended_by_both() {
     for length in [262_144, 600_000, 5_000_000] {
         let mut machine = machine(std::process::id());
