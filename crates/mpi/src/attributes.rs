@@ -209,7 +209,7 @@ fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
 
 /// Finds a key of this kind that the program has not freed, or that some object still has an attribute with.
 fn lookup_even_freed(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
-    match OBJECTS.keyvals.get(Handle(keyval as u32)) {
+    match OBJECTS.keyvals.share(Handle(keyval as u32)) {
         Some(found) if found.kind == kind => Ok(found.clone()),
         Some(found) => {
             fail!(ERR_KEYVAL, "argument keyval ({keyval:#x}) is a key for {:?}, not for {kind:?}", found.kind)
@@ -282,13 +282,13 @@ pub fn win_free_keyval(keyval: &mut i32) -> Result<()> {
 }
 /// MPI_Comm_set_attr.
 pub fn comm_set_attr(comm: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
-    let object = world::comm(comm)?.clone();
+    let object = world::comm(comm)?;
     object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, Value::Pointer(Pointer(value)))
 }
 
 /// MPI_Comm_get_attr: value and whether it is set; predefined attributes point to an int.
 pub fn comm_get_attr(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
-    let object = world::comm(comm)?.clone();
+    let object = world::comm(comm)?;
     if let Some(found) = world::predefined_attribute(keyval) {
         return Ok(found.map_or((std::ptr::null_mut(), false), |value| (value, true)));
     }
@@ -297,55 +297,55 @@ pub fn comm_get_attr(comm: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
 
 /// MPI_Comm_delete_attr.
 pub fn comm_delete_attr(comm: Handle, keyval: i32) -> Result<()> {
-    let object = world::comm(comm)?.clone();
+    let object = world::comm(comm)?;
     delete(&object.attributes, comm, keyval, Kind::Comm)
 }
 
 /// MPI_Type_set_attr.
 pub fn type_set_attr(datatype: Handle, keyval: i32, value: *mut c_void) -> Result<()> {
-    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    let object = crate::datatypes::lookup(datatype, "datatype")?;
     object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, Value::Pointer(Pointer(value)))
 }
 
 /// MPI_Type_get_attr: value and whether it is set.
 pub fn type_get_attr(datatype: Handle, keyval: i32) -> Result<(*mut c_void, bool)> {
-    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    let object = crate::datatypes::lookup(datatype, "datatype")?;
     get(&object.attributes, keyval, Kind::Datatype)
 }
 
 /// MPI_Type_delete_attr.
 pub fn type_delete_attr(datatype: Handle, keyval: i32) -> Result<()> {
-    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    let object = crate::datatypes::lookup(datatype, "datatype")?;
     delete(&object.attributes, datatype, keyval, Kind::Datatype)
 }
 
 /// Sets an attribute of a communicator as Fortran does.
 pub fn comm_set_integer(comm: Handle, keyval: i32, value: i64) -> Result<()> {
-    let object = world::comm(comm)?.clone();
+    let object = world::comm(comm)?;
     object.attributes.set(comm, &lookup(keyval, Kind::Comm)?, Value::of_integer(value))
 }
 
 /// The value of an attribute of a communicator as Fortran sees it; the program's own keys only.
 pub fn comm_get_integer(comm: Handle, keyval: i32) -> Result<Option<i64>> {
-    let object = world::comm(comm)?.clone();
+    let object = world::comm(comm)?;
     Ok(value(&object.attributes, keyval, Kind::Comm)?.map(|value| value.integer()))
 }
 
 /// Sets an attribute of a datatype as Fortran does.
 pub fn type_set_integer(datatype: Handle, keyval: i32, value: i64) -> Result<()> {
-    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    let object = crate::datatypes::lookup(datatype, "datatype")?;
     object.attributes.set(datatype, &lookup(keyval, Kind::Datatype)?, Value::of_integer(value))
 }
 
 /// The value of an attribute of a datatype as Fortran sees it.
 pub fn type_get_integer(datatype: Handle, keyval: i32) -> Result<Option<i64>> {
-    let object = crate::datatypes::lookup(datatype, "datatype")?.clone();
+    let object = crate::datatypes::lookup(datatype, "datatype")?;
     Ok(value(&object.attributes, keyval, Kind::Datatype)?.map(|value| value.integer()))
 }
 
 /// The functions of a key are of Fortran: they are called by these.
 pub fn set_proxies(keyval: i32, copy: Callback, delete: Callback) {
-    if let Some(key) = OBJECTS.keyvals.get(Handle(keyval as u32)) {
+    if let Some(key) = OBJECTS.keyvals.share(Handle(keyval as u32)) {
         let _ = key.proxies.set((copy, delete));
     }
 }

@@ -28,19 +28,21 @@ use crate::world::{self, OBJECTS};
 /// MPI_Comm_size.
 #[inline]
 pub fn comm_size(comm: Handle) -> Result<i32> {
-    Ok(world::comm(comm)?.group.size() as i32)
+    // SAFETY: looked at here only, where no other thread may free it.
+    Ok(unsafe { world::borrow_comm(comm) }?.group.size() as i32)
 }
 
 /// MPI_Comm_rank.
 #[inline]
 pub fn comm_rank(comm: Handle) -> Result<i32> {
-    Ok(world::comm(comm)?.rank as i32)
+    // SAFETY: as above.
+    Ok(unsafe { world::borrow_comm(comm) }?.rank as i32)
 }
 
 /// MPI_Comm_compare.
 pub fn comm_compare(comm1: Handle, comm2: Handle) -> Result<i32> {
     let (first, second) = (world::comm(comm1)?, world::comm(comm2)?);
-    if Arc::ptr_eq(first, second) {
+    if Arc::ptr_eq(&first, &second) {
         return Ok(IDENT);
     }
     let remote = match (&first.remote, &second.remote) {
@@ -83,7 +85,7 @@ fn copy_of(parent: &Arc<Comm>, handle: Handle, hints: Pairs) -> Result<Comm> {
 }
 
 fn dup(comm: Handle, hints: Pairs) -> Result<Handle> {
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     let mut proposals = Proposals::new();
     let plan = proposals.plan(&parent)?;
     // SAFETY: the proposals live until the plan has run.
@@ -106,7 +108,7 @@ pub fn comm_dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
 }
 
 fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     let lane = world::lane()?;
     let place = lane.with(|state| state.requests.place())?;
     let mut proposals = Box::new(Proposals::new());
@@ -118,7 +120,7 @@ fn idup(comm: Handle, hints: Pairs) -> Result<(Handle, Handle)> {
             return Err(error);
         }
     };
-    let copy = world::comm(handle)?.clone();
+    let copy = world::comm(handle)?;
     // SAFETY: the proposals move into the request and live until it is complete.
     let run = Box::new(unsafe { plan.start(parent.next_sequence(Form::Nonblocking)) });
     let finish = Box::new(move || copy.set_contexts(proposals.settled(&parent)));
@@ -162,7 +164,7 @@ fn check_subset(group: &Group, parent: &Comm) -> Result<()> {
 
 /// MPI_Comm_create. With an intercommunicator both sides give a subset of their own group.
 pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     let group = groups::lookup(group, "group")?;
     check_subset(&group, &parent)?;
     if parent.is_inter() {
@@ -176,7 +178,7 @@ pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
 
 /// MPI_Comm_create_group: only the members of the group call it; `tag` tells concurrent calls apart.
 pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     if parent.is_inter() {
         fail!(ERR_COMM, "argument comm is an intercommunicator; MPI_Comm_create_group needs an intracommunicator");
     }
@@ -259,7 +261,7 @@ fn insert_part(parent: &Comm, part: Option<(Arc<Group>, ContextId)>) -> Result<H
 
 /// MPI_Comm_split.
 pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     if color < 0 && color != UNDEFINED {
         fail!(ERR_ARG, "argument color is {color}; it must not be negative (or be MPI_UNDEFINED)");
     }
@@ -277,7 +279,7 @@ const _: () = assert!(BY_HARDWARE != UNDEFINED);
 /// MPI_Comm_split_type: by host, or by the hardware below it (see `hardware`).
 pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let hints = info::pairs(info)?;
-    let parent = world::comm(comm)?.clone();
+    let parent = world::comm(comm)?;
     let color = match split_type {
         UNDEFINED => UNDEFINED,
         COMM_TYPE_SHARED => world::host_of_mine()? as i32,
@@ -304,7 +306,7 @@ pub fn comm_split_type(comm: Handle, split_type: i32, key: i32, info: Handle) ->
 
 /// MPI_Comm_free. Operations under way keep what they need.
 pub fn comm_free(comm: &mut Handle) -> Result<()> {
-    let object = world::comm(*comm)?.clone();
+    let object = world::comm(*comm)?;
     if *comm == COMM_WORLD || *comm == COMM_SELF {
         fail!(
             ERR_COMM,
@@ -313,7 +315,9 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
         );
     }
     object.attributes.delete_all(*comm)?;
-    OBJECTS.comms.remove(*comm);
+    // Under the lane's lock, where whoever uses a borrowed communicator holds it.
+    let removed = world::lane()?.with(|_| OBJECTS.comms.remove(*comm));
+    drop(removed);
     *comm = COMM_NULL;
     if let Some(buffer) = object.settings().buffer.take() {
         world::lane()?.with(|state| buffer.leave(state))?;

@@ -99,12 +99,29 @@ pub(crate) fn prepare() {
 }
 
 /// Finds a datatype.
+pub(crate) fn lookup(datatype: Handle, argument: &str) -> Result<Arc<Type>> {
+    let found = if datatype.0 & !0xff == 0x200 {
+        PREDEFINED[(datatype.0 & 0xff) as usize].clone()
+    } else {
+        OBJECTS.datatypes.share(datatype)
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => unknown(datatype, argument),
+    }
+}
+
+/// Finds a datatype for the small path.
+///
+/// # Safety
+/// As [`crate::handle::Table::borrow`].
 #[inline(always)]
-pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
+pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Type>> {
     let found = if datatype.0 & !0xff == 0x200 {
         PREDEFINED[(datatype.0 & 0xff) as usize].as_ref()
     } else {
-        OBJECTS.datatypes.get(datatype)
+        // SAFETY: promised by the caller.
+        unsafe { OBJECTS.datatypes.borrow(datatype) }
     };
     match found {
         Some(found) => Ok(found),
@@ -117,7 +134,8 @@ pub(crate) fn lookup<'a>(datatype: Handle, argument: &str) -> Result<&'a Arc<Typ
 #[cold]
 pub(crate) fn of_no_elements<'a>(datatype: Handle, count: i64, error: Error) -> Result<&'a Arc<Type>> {
     if datatype == DATATYPE_NULL && count == 0 {
-        return lookup(BYTE, "datatype");
+        // SAFETY: a predefined type is never freed.
+        return unsafe { borrow(BYTE, "datatype") };
     }
     Err(error)
 }

@@ -154,7 +154,7 @@ fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
         Target::Comm(handle) if world::comm(handle).is_ok() => handle,
         Target::File(handle) => return (OBJECTS.file_errhandler.lock().unwrap().clone(), Kind::File, handle),
         Target::Session(handle) => {
-            if let Some(session) = OBJECTS.sessions.get(handle) {
+            if let Some(session) = OBJECTS.sessions.share(handle) {
                 return (session.errhandler.lock().unwrap().clone(), Kind::Session, handle);
             }
             without_object()
@@ -183,8 +183,8 @@ pub(crate) fn lookup(handle: Handle) -> Result<Arc<Errhandler>> {
         ERRORS_ABORT => Ok(OBJECTS.abort.clone()),
         ERRORS_RETURN => Ok(OBJECTS.returning.clone()),
         ERRHANDLER_NULL => fail!(ERR_ARG, "argument errhandler is MPI_ERRHANDLER_NULL; pass an error handler"),
-        _ => match OBJECTS.errhandlers.get(handle) {
-            Some(found) => Ok(found.clone()),
+        _ => match OBJECTS.errhandlers.share(handle) {
+            Some(found) => Ok(found),
             None => fail!(ERR_ARG, "argument errhandler ({}) is no error handler", handle),
         },
     }
@@ -267,7 +267,7 @@ pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
 /// program has freed the handler before.
 pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
     let Some(kind) = handler.kind else { return handler.handle };
-    if OBJECTS.errhandlers.get(handler.handle).is_some_and(|known| Arc::ptr_eq(known, handler)) {
+    if OBJECTS.errhandlers.share(handler.handle).is_some_and(|known| Arc::ptr_eq(&known, handler)) {
         handler.references.fetch_add(1, Ordering::Relaxed);
         return handler.handle;
     }

@@ -15,8 +15,8 @@ pub(crate) fn lookup(handle: Handle, argument: &str) -> Result<Arc<Group>> {
     match handle {
         GROUP_EMPTY => Ok(OBJECTS.empty_group.clone()),
         GROUP_NULL => fail!(ERR_GROUP, "argument {argument} is MPI_GROUP_NULL; pass a group"),
-        _ => match OBJECTS.groups.get(handle) {
-            Some(found) => Ok(found.clone()),
+        _ => match OBJECTS.groups.share(handle) {
+            Some(found) => Ok(found),
             None => fail!(ERR_GROUP, "argument {argument} ({}) is no group", handle),
         },
     }

@@ -1,7 +1,8 @@
 //! Tables from handles to objects: chunks that never move, read without a lock (MPI 5.0, chapter 20 leaves the values to us).
 //!
 //! A handle carries kind, generation and index; a wrong, stale or foreign one is an error, never a crash. An object is
-//! held by an `Arc`, so operations under way keep what the program has freed.
+//! held by an `Arc`, so operations under way keep what the program has freed. [`Table::share`] gives a share of it;
+//! [`Table::borrow`] does without the lock and the counting, for the small path.
 
 use std::sync::{Arc, Mutex};
 
@@ -162,10 +163,21 @@ impl<T> Table<T> {
     }
 
     /// The object behind a handle; `None` for null, stale, foreign and wrong-kind handles.
+    pub fn share(&self, handle: Handle) -> Option<Arc<T>> {
+        let _nobody_removes = self.vacant.lock().unwrap();
+        // SAFETY: objects are removed under the lock only.
+        unsafe { self.borrow(handle) }.cloned()
+    }
+
+    /// As [`Table::share`], without a share of the object.
     ///
-    /// The reference is good until the object is removed; the standard forbids to free an object while another thread uses it.
+    /// # Safety
+    /// The object must not be removed while the reference is used. A program may free an object as
+    /// soon as it can know that the call which uses it has started, so the reference is not to be
+    /// used after a message has gone out, after the lane was released with an operation under way,
+    /// or after a function of the program was called. To free it earlier is an error of the program.
     #[inline]
-    pub fn get(&self, handle: Handle) -> Option<&Arc<T>> {
+    pub unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
         let (generation, index) = decompose(handle, self.kind)?;
         let entry = self.entry(index)?;
         let state = entry.state.load(Ordering::Acquire);
@@ -216,16 +228,16 @@ mod tests {
         let table: Table<u32> = Table::new(Kind::Group);
         let other: Table<u32> = Table::new(Kind::Comm);
         let a = table.insert(Arc::new(1)).unwrap();
-        assert_eq!(**table.get(a).unwrap(), 1);
-        assert!(other.get(a).is_none());
-        assert!(table.get(Handle(0)).is_none());
-        assert!(table.get(Handle(a.0 + 1)).is_none());
+        assert_eq!(*table.share(a).unwrap(), 1);
+        assert!(other.share(a).is_none());
+        assert!(table.share(Handle(0)).is_none());
+        assert!(table.share(Handle(a.0 + 1)).is_none());
         table.remove(a).unwrap();
-        assert!(table.get(a).is_none());
+        assert!(table.share(a).is_none());
         let b = table.insert(Arc::new(2)).unwrap();
         assert_ne!(a, b, "the generation differs though the index is used again");
         assert!(table.remove(a).is_none());
-        assert_eq!(**table.get(b).unwrap(), 2);
+        assert_eq!(*table.share(b).unwrap(), 2);
     }
 
     #[test]
@@ -240,9 +252,30 @@ mod tests {
     fn many_objects() {
         let table: Table<usize> = Table::new(Kind::Info);
         let handles: Vec<_> = (0..5000).map(|i| table.insert(Arc::new(i)).unwrap()).collect();
-        assert!(handles.iter().enumerate().all(|(i, &h)| **table.get(h).unwrap() == i));
+        assert!(handles.iter().enumerate().all(|(i, &h)| *table.share(h).unwrap() == i));
         table.remove(handles[7]).unwrap();
         assert_eq!(table.find(|&object| object == 4999).as_deref(), Some(&4999));
         assert_eq!(table.find(|&object| object == 7), None);
+    }
+
+    #[test]
+    fn what_was_found_outlives_its_removal() {
+        let table: Table<Vec<u8>> = Table::new(Kind::Datatype);
+        let removed = AtomicU32::new(0);
+        let handles: Vec<_> = (0..2000).map(|_| table.insert(Arc::new(vec![7; 64])).unwrap()).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for &handle in &handles {
+                    assert!(table.remove(handle).is_some());
+                    removed.fetch_add(1, Ordering::Relaxed);
+                    table.insert(Arc::new(vec![9; 64])).unwrap();
+                }
+            });
+            while (removed.load(Ordering::Relaxed) as usize) < handles.len() {
+                for &handle in &handles {
+                    assert!(table.share(handle).is_none_or(|found| found.iter().all(|&byte| byte == 7)));
+                }
+            }
+        });
     }
 }

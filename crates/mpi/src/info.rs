@@ -45,8 +45,8 @@ fn lookup(info: Handle) -> Result<Arc<Info>> {
     match info {
         INFO_NULL => fail!(ERR_INFO, "argument info is MPI_INFO_NULL; pass an info object"),
         INFO_ENV => Ok(Arc::new(Mutex::new(world::environment_pairs()))),
-        _ => match OBJECTS.infos.get(info) {
-            Some(found) => Ok(found.clone()),
+        _ => match OBJECTS.infos.share(info) {
+            Some(found) => Ok(found),
             None => fail!(ERR_INFO, "argument info ({}) is no info object", info),
         },
     }

@@ -64,7 +64,7 @@ pub fn intercomm_create(
     remote_leader: i32,
     tag: i32,
 ) -> Result<Handle> {
-    let local = world::comm(local_comm)?.clone();
+    let local = world::comm(local_comm)?;
     no_intercomm(&local, "argument local_comm")?;
     let Some(leader) = usize::try_from(local_leader).ok().filter(|&leader| leader < local.group.size()) else {
         fail!(
@@ -87,7 +87,7 @@ pub fn intercomm_create(
 
 /// MPI_Intercomm_merge: the side that says low comes first; where both say the same, the side with the lower process.
 pub fn intercomm_merge(intercomm: Handle, high: bool) -> Result<Handle> {
-    let comm = world::comm(intercomm)?.clone();
+    let comm = world::comm(intercomm)?;
     let Some(remote) = &comm.remote else {
         fail!(ERR_COMM, "argument intercomm is an intracommunicator; pass an intercommunicator");
     };

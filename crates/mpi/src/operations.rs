@@ -25,16 +25,16 @@ pub struct Operation {
 }
 
 /// An operation that a handle names.
-enum Found<'a> {
+enum Found {
     Predefined(Predefined),
-    Program(&'a Arc<Operation>),
+    Program(Arc<Operation>),
 }
 
-fn lookup<'a>(op: Handle) -> Result<Found<'a>> {
+fn lookup(op: Handle) -> Result<Found> {
     if let Some(predefined) = Predefined::from_number(op.0) {
         return Ok(Found::Predefined(predefined));
     }
-    match OBJECTS.operations.get(op) {
+    match OBJECTS.operations.share(op) {
         Some(operation) => Ok(Found::Program(operation)),
         None if op == OP_NULL => fail!(ERR_OP, "argument op is MPI_OP_NULL; pass an operation"),
         None => fail!(ERR_OP, "argument op ({}) is no operation: it was never made, or was freed", op),
@@ -119,9 +119,9 @@ pub unsafe fn reduce_local(
     op: Handle,
 ) -> Result<()> {
     let kind = datatypes::lookup(datatype, "datatype")?;
-    let reducer = reducer(op, datatype, kind)?;
+    let reducer = reducer(op, datatype, &kind)?;
     if !kind.can_have(count) {
-        return datatypes::bad_count(count, kind, "count");
+        return datatypes::bad_count(count, &kind, "count");
     }
     for (buffer, name) in [(inbuf, "inbuf"), (inoutbuf.cast_const(), "inoutbuf")] {
         if buffer as usize == IN_PLACE {

@@ -16,7 +16,7 @@ pub use send_receive::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
 use towpath_datatype::Datatype;
 use towpath_engine::{Completion, Mode, RequestId, Sent, Soon};
@@ -88,8 +88,11 @@ fn bad_tag<T>(tag: i32) -> Result<T> {
 }
 
 /// Looks up and checks the arguments of a send.
+///
+/// # Safety
+/// What was looked up is for the start of the operation only: see [`crate::handle::Table::borrow`].
 #[inline(always)]
-pub(crate) fn outgoing<'a>(
+pub(crate) unsafe fn outgoing<'a>(
     buffer: *const c_void,
     count: i64,
     datatype: Handle,
@@ -97,8 +100,10 @@ pub(crate) fn outgoing<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<Outgoing<'a>> {
-    let comm = world::comm(comm)?;
-    let kind = match datatypes::lookup(datatype, "datatype") {
+    // SAFETY: promised by the caller.
+    let comm = unsafe { world::borrow_comm(comm) }?;
+    // SAFETY: as above.
+    let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
         Ok(kind) => kind,
         Err(error) => datatypes::of_no_elements(datatype, count, error)?,
     };
@@ -109,8 +114,11 @@ pub(crate) fn outgoing<'a>(
 }
 
 /// Looks up and checks the arguments of a receive.
+///
+/// # Safety
+/// As [`outgoing`].
 #[inline(always)]
-pub(crate) fn incoming<'a>(
+pub(crate) unsafe fn incoming<'a>(
     buffer: *const c_void,
     count: i64,
     datatype: Handle,
@@ -118,12 +126,14 @@ pub(crate) fn incoming<'a>(
     tag: i32,
     comm: Handle,
 ) -> Result<Incoming<'a>> {
-    let kind = match datatypes::lookup(datatype, "datatype") {
+    // SAFETY: promised by the caller.
+    let kind = match unsafe { datatypes::borrow(datatype, "datatype") } {
         Ok(kind) => kind,
         Err(error) => datatypes::of_no_elements(datatype, count, error)?,
     };
     check_buffer(buffer, count, kind)?;
-    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    // SAFETY: as above.
+    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     Ok(Incoming { comm, kind, peer, tag, nobody })
 }
 
@@ -131,9 +141,13 @@ pub(crate) fn incoming<'a>(
 type Envelope<'a> = (&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool);
 
 /// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the source is nobody.
+///
+/// # Safety
+/// As [`outgoing`].
 #[inline(always)]
-pub(crate) fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<Envelope<'a>> {
-    let comm = world::comm(comm)?;
+pub(crate) unsafe fn envelope<'a>(source: i32, tag: i32, comm: Handle) -> Result<Envelope<'a>> {
+    // SAFETY: promised by the caller.
+    let comm = unsafe { world::borrow_comm(comm) }?;
     let tag = if tag == ANY_TAG { None } else { Some(tag) };
     check_tag(tag.unwrap_or(0))?;
     let peer = if source == ANY_SOURCE { None } else { comm.target(source, "source")? };
@@ -151,7 +165,8 @@ unsafe fn send_as(
     tag: i32,
     comm: Handle,
 ) -> Result<()> {
-    let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
+    // SAFETY: used until the message is out, or by `send_slowly`, which promises the same.
+    let Outgoing { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(()) };
     let lane = world::lane()?;
     if mode != Mode::Synchronous
@@ -180,7 +195,7 @@ struct Elements {
 
 impl Elements {
     fn datatype(&self) -> &Datatype {
-        // SAFETY: whoever made this holds the datatype as long as it waits.
+        // SAFETY: whoever made this holds the lane, under which types are freed.
         unsafe { &*self.datatype }
     }
 }
@@ -242,19 +257,19 @@ unsafe fn send_slowly(
         return Ok(());
     }
     let source = crate::datatypes::source(&kind.datatype, buffer, count);
+    let (object, context) = (comm.handle(), comm.context());
     // SAFETY: promised by the caller.
-    let id =
-        lane.with(|state| unsafe { state.engine.isend(peer, comm.context(), tag, comm.rank as u32, source, mode) });
+    let id = lane.with(|state| unsafe { state.engine.isend(peer, context, tag, comm.rank as u32, source, mode) });
     lane.nudge();
-    let target = |_: &State| WaitTarget::Message(comm.context(), id);
+    let target = |_: &State| WaitTarget::Message(context, id);
     let completion = lane.wait_for(target, |state| state.engine.take(id));
-    completed(comm, &completion)?;
+    completed(object, &completion)?;
     Ok(())
 }
 
 /// Turns the end of a blocking operation into a status or an error.
 #[inline(always)]
-pub(crate) fn completed(comm: &Arc<Comm>, completion: &Completion) -> Completed<Status> {
+pub(crate) fn completed(comm: Handle, completion: &Completion) -> Completed<Status> {
     if completion.truncated || completion.lost {
         return failed(comm, completion);
     }
@@ -273,10 +288,10 @@ fn received(completion: &Completion) -> Status {
 }
 
 #[cold]
-fn failed(comm: &Arc<Comm>, completion: &Completion) -> Completed<Status> {
+fn failed(comm: Handle, completion: &Completion) -> Completed<Status> {
     let error =
         crate::request_table::failure_of(completion).unwrap_or_else(|| Error::new(ERR_OTHER, "the message failed"));
-    Err(Failed::with(error.with_object(comm.handle()), received(completion)))
+    Err(Failed::with(error.with_object(comm), received(completion)))
 }
 
 /// MPI_Send.
@@ -320,24 +335,26 @@ pub unsafe fn recv(
     tag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
+    // SAFETY: used until the lane is released.
+    let Incoming { comm: object, kind, peer, tag, nobody } =
+        unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
     let lane = world::lane()?;
     let Some((_, capacity)) = kind.bytes(buf, count) else {
         // SAFETY: the program lends `count` elements at `buf` until this call returns.
-        return unsafe { receive_elements(buf, count, kind, peer, tag, comm) };
+        return unsafe { receive_elements(buf, count, kind, peer, tag, object) };
     };
-    let rounds = lane.patience();
+    let (rounds, context) = (lane.patience(), object.context());
     let mut state = lane.hold();
     // SAFETY: as above.
-    let soon = unsafe { state.engine.receive_soon(peer, comm.context(), tag, buf.cast(), capacity, rounds) };
+    let soon = unsafe { state.engine.receive_soon(peer, context, tag, buf.cast(), capacity, rounds) };
     drop(state);
     lane.nudge();
     match soon {
         Soon::Received(completion) => completed(comm, &completion),
-        Soon::Started(id) => wait_for_received(lane, comm, id),
+        Soon::Started(id) => wait_for_received(lane, comm, context, id),
     }
 }
 
@@ -358,19 +375,21 @@ unsafe fn receive_elements(
     let place = Elements { datatype: &kind.datatype, buffer: buf, count };
     let rounds = lane.patience();
     let mut state = lane.hold();
-    // SAFETY: the program lends the elements until this call returns, and then the message is through.
+    // SAFETY: the program lends the elements until this call returns, and then the message is
+    // through. A receive that goes on has a share of the datatype.
     let soon = unsafe { state.engine.receive_soon_into(peer, comm.context(), tag, &place, rounds) };
+    let (comm, context) = (comm.handle(), comm.context());
     drop(state);
     lane.nudge();
     match soon {
         Soon::Received(completion) => completed(comm, &completion),
-        Soon::Started(id) => wait_for_received(lane, comm, id),
+        Soon::Started(id) => wait_for_received(lane, comm, context, id),
     }
 }
 
 #[cold]
-fn wait_for_received(lane: &Lane, comm: &Arc<Comm>, id: RequestId) -> Completed<Status> {
-    let target = |_: &State| WaitTarget::Message(comm.context(), id);
+fn wait_for_received(lane: &Lane, comm: Handle, context: ContextId, id: RequestId) -> Completed<Status> {
+    let target = |_: &State| WaitTarget::Message(context, id);
     let completion = lane.wait_for(target, |state| state.engine.take(id));
     lane.choose_patience(world::is_crowded());
     completed(comm, &completion)
@@ -385,7 +404,8 @@ unsafe fn isend_as(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    let Outgoing { comm, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
+    // SAFETY: used until the lane is released.
+    let Outgoing { comm, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     let Some(peer) = peer else { return Ok(COMPLETE) };
     let lane = world::lane()?;
     let mut state = lane.hold();
@@ -473,7 +493,8 @@ pub unsafe fn irecv(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    let Incoming { comm, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
+    // SAFETY: used until the lane is released.
+    let Incoming { comm, kind, peer, tag, nobody } = unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return Ok(COMPLETE_RECEIVE);
     }

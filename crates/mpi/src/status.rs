@@ -3,13 +3,14 @@
 use towpath_datatype::Datatype;
 
 use crate::constants::UNDEFINED;
-use crate::datatypes::lookup;
+use crate::datatypes::{borrow, lookup};
 use crate::error::{Result, fail};
 use crate::face::{Handle, Status};
 
 /// MPI_Get_count: MPI_UNDEFINED when the bytes are no whole number of elements.
 pub fn get_count(status: Status, datatype: Handle) -> Result<i64> {
-    let size = lookup(datatype, "datatype")?.datatype.size();
+    // SAFETY: looked at here only, where no other thread may free it.
+    let size = unsafe { borrow(datatype, "datatype") }?.datatype.size();
     Ok(match size {
         0 if status.bytes == 0 => 0,
         0 => i64::from(UNDEFINED),

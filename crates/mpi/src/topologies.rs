@@ -73,7 +73,7 @@ fn with_topology(
 }
 
 fn intracomm(comm: Handle, what: &str) -> Result<Arc<Comm>> {
-    let comm = world::comm(comm)?.clone();
+    let comm = world::comm(comm)?;
     no_intercomm(&comm, what)?;
     Ok(comm)
 }

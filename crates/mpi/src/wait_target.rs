@@ -82,7 +82,8 @@ fn describe(state: &State, target: WaitTarget) -> BlockedCall {
 
 fn describe_request(state: &State, request: Handle) -> BlockedCall {
     let Ok((work, comm)) = state.requests.work_on(request) else { return BlockedCall::default() };
-    let comm = if comm.0 == 0 { None } else { world::comm(comm).ok().map(|comm| &**comm) };
+    let comm = if comm.0 == 0 { None } else { world::comm(comm).ok() };
+    let comm = comm.as_deref();
     let kinds = [Awaited::ReceiveRequest, Awaited::SendRequest];
     let engine = &state.engine;
     let pending = match work {
@@ -121,7 +122,6 @@ fn with_comm<R>(context: ContextId, then: impl FnOnce(Option<&Comm>) -> R) -> R 
         .into_iter()
         .filter_map(|handle| world::comm(handle).ok())
         .find(|comm| comm.context() == context)
-        .cloned()
         .or_else(|| OBJECTS.comms.find(|comm| comm.context() == context));
     then(found.as_deref())
 }

@@ -315,12 +315,29 @@ impl World {
 }
 
 /// Finds a communicator.
+pub fn comm(handle: Handle) -> Result<Arc<Comm>> {
+    let found = match handle {
+        COMM_WORLD => WORLD.get().map(|world| world.world.clone()),
+        COMM_SELF => WORLD.get().map(|world| world.myself.clone()),
+        _ => OBJECTS.comms.share(handle),
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => unknown_comm(handle),
+    }
+}
+
+/// Finds a communicator for the small path.
+///
+/// # Safety
+/// As [`Table::borrow`].
 #[inline]
-pub fn comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {
+pub unsafe fn borrow_comm<'a>(handle: Handle) -> Result<&'a Arc<Comm>> {
     let found = match handle {
         COMM_WORLD => WORLD.get().map(|world| &world.world),
         COMM_SELF => WORLD.get().map(|world| &world.myself),
-        _ => OBJECTS.comms.get(handle),
+        // SAFETY: promised by the caller.
+        _ => unsafe { OBJECTS.comms.borrow(handle) },
     };
     match found {
         Some(found) => Ok(found),

@@ -35,9 +35,11 @@ pub(super) fn is_in_place(buffer: *const c_void) -> bool {
     buffer as usize == 1
 }
 
-/// Looks up a datatype that must be committed.
+/// Looks up a datatype that must be committed. The call starts nothing before it has made elements
+/// of it, which share the datatype.
 pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> {
-    let kind = datatypes::lookup(handle, name)?;
+    // SAFETY: used until the arguments are checked, before anything is started.
+    let kind = unsafe { datatypes::borrow(handle, name) }?;
     if !kind.committed() {
         fail!(ERR_TYPE, "argument {name} is not committed; call MPI_Type_commit first");
     }

@@ -26,7 +26,11 @@ pub(super) struct Ground<'a> {
 impl<'a> Ground<'a> {
     /// Looks up the communicator.
     pub(super) fn new(comm: Handle) -> Result<Ground<'a>> {
-        Ok(Ground { comm: world::comm(comm)?, selection: world::selection()? })
+        // SAFETY: to free a communicator is collective over it, and a program must not call that
+        // before another collective call on it has returned (6.14). A call that only starts
+        // something is done with the communicator when it has.
+        let comm = unsafe { world::borrow_comm(comm) }?;
+        Ok(Ground { comm, selection: world::selection()? })
     }
 
     /// My group.

@@ -45,7 +45,7 @@ fn dimensions(ndims: i32) -> Result<i64> {
     Ok(i64::from(ndims))
 }
 
-fn old(oldtype: Handle) -> Result<&'static Arc<Type>> {
+fn old(oldtype: Handle) -> Result<Arc<Type>> {
     lookup(oldtype, "oldtype")
 }
 

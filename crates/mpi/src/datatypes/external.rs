@@ -30,7 +30,7 @@ pub unsafe fn pack_external_size(datarep: *const c_char, incount: i64, datatype:
     // SAFETY: promised by the caller.
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(std::ptr::dangling(), incount, kind)?;
+    check_buffer(std::ptr::dangling(), incount, &kind)?;
     Ok(external32_size(&kind.datatype, incount)?)
 }
 
@@ -50,7 +50,7 @@ pub unsafe fn pack_external(
     // SAFETY: promised by the caller.
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(inbuf, incount, kind)?;
+    check_buffer(inbuf, incount, &kind)?;
     let needed = external32_size(&kind.datatype, incount)?;
     checked(*position, outsize, needed, "outbuf")?;
     // SAFETY: the room was checked; the program lends the elements.
@@ -83,7 +83,7 @@ pub unsafe fn unpack_external(
     // SAFETY: promised by the caller.
     unsafe { check_representation(datarep) }?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(outbuf, outcount, kind)?;
+    check_buffer(outbuf, outcount, &kind)?;
     let needed = external32_size(&kind.datatype, outcount)?;
     checked(*position, insize, needed, "inbuf")?;
     // SAFETY: the bytes are there; the program lends the elements.

@@ -33,7 +33,7 @@ pub unsafe fn pack(
 ) -> Result<()> {
     world::comm(comm)?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(inbuf, incount, kind)?;
+    check_buffer(inbuf, incount, &kind)?;
     let needed = kind.datatype.bytes(incount);
     checked(*position, outsize, needed, "outbuf")?;
     if needed > 0 && outbuf.is_null() {
@@ -69,7 +69,7 @@ pub unsafe fn unpack(
 ) -> Result<()> {
     world::comm(comm)?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(outbuf, outcount, kind)?;
+    check_buffer(outbuf, outcount, &kind)?;
     let needed = kind.datatype.bytes(outcount);
     checked(*position, insize, needed, "inbuf")?;
     if needed > 0 && inbuf.is_null() {
@@ -94,6 +94,6 @@ pub unsafe fn unpack(
 pub fn pack_size(incount: i64, datatype: Handle, comm: Handle) -> Result<i64> {
     world::comm(comm)?;
     let kind = lookup(datatype, "datatype")?;
-    check_buffer(std::ptr::dangling(), incount, kind)?;
+    check_buffer(std::ptr::dangling(), incount, &kind)?;
     Ok(kind.datatype.bytes(incount))
 }

@@ -4,12 +4,12 @@ use std::ffi::{c_char, c_void};
 
 use towpath_datatype::{Basic, Contents};
 
-use super::{Type, lookup};
+use super::{Type, borrow, lookup};
 use crate::constants::*;
 use crate::error::{Result, fail};
 use crate::face::{Handle, HandleArray, IntegersMut};
 use crate::strings::text;
-use crate::world::OBJECTS;
+use crate::world::{self, OBJECTS};
 
 /// MPI_Type_commit.
 pub fn type_commit(datatype: &mut Handle) -> Result<()> {
@@ -19,29 +19,32 @@ pub fn type_commit(datatype: &mut Handle) -> Result<()> {
 
 /// MPI_Type_free: operations under way keep the type.
 pub fn type_free(datatype: &mut Handle) -> Result<()> {
-    let found = lookup(*datatype, "datatype")?.clone();
+    let found = lookup(*datatype, "datatype")?;
     if found.predefined {
         fail!(ERR_TYPE, "argument datatype is predefined and cannot be freed");
     }
     found.attributes.delete_all(*datatype)?;
-    OBJECTS.datatypes.remove(*datatype);
+    // Under the lane's lock, where whoever receives with a borrowed type holds it.
+    let removed = world::lane()?.with(|_| OBJECTS.datatypes.remove(*datatype));
+    drop(removed);
     *datatype = DATATYPE_NULL;
     Ok(())
 }
 
 /// MPI_Type_size, in bytes.
 pub fn type_size(datatype: Handle) -> Result<i64> {
-    Ok(lookup(datatype, "datatype")?.datatype.size())
+    // SAFETY: looked at here only, where no other thread may free it.
+    Ok(unsafe { borrow(datatype, "datatype") }?.datatype.size())
 }
 /// MPI_Type_get_extent: lower bound and extent in bytes.
 pub fn type_get_extent(datatype: Handle) -> Result<(i64, i64)> {
-    let found = &lookup(datatype, "datatype")?.datatype;
-    Ok((found.lb(), found.extent()))
+    let found = lookup(datatype, "datatype")?;
+    Ok((found.datatype.lb(), found.datatype.extent()))
 }
 /// MPI_Type_get_true_extent: true lower bound and true extent in bytes.
 pub fn type_get_true_extent(datatype: Handle) -> Result<(i64, i64)> {
-    let found = &lookup(datatype, "datatype")?.datatype;
-    Ok((found.true_lb(), found.true_extent()))
+    let found = lookup(datatype, "datatype")?;
+    Ok((found.datatype.true_lb(), found.datatype.true_extent()))
 }
 /// MPI_Type_extent, the MPI-1 function.
 pub fn type_extent(datatype: Handle) -> Result<i64> {

@@ -14,9 +14,10 @@ use crate::world::{self, OBJECTS};
 /// # Safety
 /// `buf` must hold `count` elements of `datatype`.
 pub unsafe fn bsend(buf: *const c_void, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result<()> {
-    let Outgoing { comm, kind, peer } = outgoing(buf, count, datatype, dest, tag, comm)?;
+    // SAFETY: the type is used until the message is packed, the communicator for a share of it.
+    let Outgoing { comm, kind, peer } = unsafe { outgoing(buf, count, datatype, dest, tag, comm) }?;
     // SAFETY: promised by the caller.
-    peer.map_or(Ok(()), |peer| unsafe { buffered::send(comm, buf, count, &kind.datatype, peer, tag) })
+    peer.map_or(Ok(()), |peer| unsafe { buffered::send(&comm.clone(), buf, count, &kind.datatype, peer, tag) })
 }
 
 /// MPI_Ibsend: complete at once.
@@ -47,7 +48,7 @@ impl Owner {
         match *self {
             Owner::Process => f(&mut OBJECTS.buffer.lock().unwrap()),
             Owner::Comm(comm) => f(&mut world::comm(comm)?.settings().buffer),
-            Owner::Session(session) => match OBJECTS.sessions.get(session) {
+            Owner::Session(session) => match OBJECTS.sessions.share(session) {
                 Some(session) => f(&mut session.buffer.lock().unwrap()),
                 None => fail!(ERR_SESSION, "argument session ({}) is no session", session),
             },

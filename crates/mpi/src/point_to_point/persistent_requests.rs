@@ -18,7 +18,8 @@ fn prepared(
     comm: Handle,
     start: impl FnOnce(Message) -> Start,
 ) -> Result<Handle> {
-    let Outgoing { comm: object, kind, peer } = outgoing(buffer, count, datatype, dest, tag, comm)?;
+    // SAFETY: used for shares only; nothing is started.
+    let Outgoing { comm: object, kind, peer } = unsafe { outgoing(buffer, count, datatype, dest, tag, comm) }?;
     if peer.is_none() {
         return create(nothing(false), comm);
     }
@@ -99,7 +100,9 @@ pub unsafe fn recv_init(
     tag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    let Incoming { comm: object, kind, peer, tag, nobody } = incoming(buf, count, datatype, source, tag, comm)?;
+    // SAFETY: as in `prepared`.
+    let Incoming { comm: object, kind, peer, tag, nobody } =
+        unsafe { incoming(buf, count, datatype, source, tag, comm) }?;
     if nobody {
         return create(nothing(true), comm);
     }

@@ -35,7 +35,8 @@ fn found<T>(state: &mut State, from: Option<PeerIndex>, message: Option<T>) -> O
 
 /// MPI_Iprobe.
 pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
-    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    // SAFETY: a probe starts nothing.
+    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, FROM_NOBODY));
     }
@@ -57,13 +58,15 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
 
 /// MPI_Probe.
 pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
-    let (comm, peer, tag, nobody) = envelope(source, tag, comm)?;
+    // SAFETY: used here only, before the wait.
+    let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok(FROM_NOBODY);
     }
-    let target = |_: &State| WaitTarget::Probe(comm.context(), peer, tag);
+    let context = comm.context();
+    let target = |_: &State| WaitTarget::Probe(context, peer, tag);
     let found = world::lane()?.wait_for(target, |state| {
-        let message = state.engine.iprobe(peer, comm.context(), tag);
+        let message = state.engine.iprobe(peer, context, tag);
         found(state, peer, message)
     });
     Ok(status_of(&found?))
@@ -98,7 +101,8 @@ fn take_out(
 
 /// MPI_Improbe.
 pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
-    let (object, peer, tag, nobody) = envelope(source, tag, comm)?;
+    // SAFETY: used until a message is found.
+    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
     }
@@ -117,12 +121,14 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Sta
 
 /// MPI_Mprobe.
 pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
-    let (object, peer, tag, nobody) = envelope(source, tag, comm)?;
+    // SAFETY: used for a share of the communicator only.
+    let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((MESSAGE_NO_PROC, FROM_NOBODY));
     }
+    let object = object.clone();
     let target = |_: &State| WaitTarget::Probe(object.context(), peer, tag);
-    world::lane()?.wait_for(target, |state| found_and_taken(state, peer, tag, object))
+    world::lane()?.wait_for(target, |state| found_and_taken(state, peer, tag, &object))
 }
 
 fn take(message: &mut Handle) -> Result<Arc<Matched>> {
@@ -144,7 +150,7 @@ fn take(message: &mut Handle) -> Result<Arc<Matched>> {
 /// `buf` must have room for `count` elements of `datatype`.
 pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Completed<Status> {
     let kind = datatypes::lookup(datatype, "datatype")?;
-    check_buffer(buf, count, kind)?;
+    check_buffer(buf, count, &kind)?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(FROM_NOBODY);
@@ -158,7 +164,7 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
     lane.nudge();
     let target = |_: &State| WaitTarget::Message(found.comm.context(), id);
     let completion = lane.wait_for(target, |state| state.engine.take(id));
-    completed(&found.comm, &completion)
+    completed(found.comm.handle(), &completion)
 }
 
 /// MPI_Imrecv.
@@ -167,7 +173,7 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 /// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
 pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
     let kind = datatypes::lookup(datatype, "datatype")?;
-    check_buffer(buf, count, kind)?;
+    check_buffer(buf, count, &kind)?;
     if *message == MESSAGE_NO_PROC {
         *message = MESSAGE_NULL;
         return Ok(COMPLETE_RECEIVE);

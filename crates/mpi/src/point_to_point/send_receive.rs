@@ -54,7 +54,7 @@ unsafe fn both(
     buffer: *mut c_void,
     count: i64,
 ) -> Completed<Status> {
-    let (lane, comm) = (world::lane()?, out.comm);
+    let (lane, comm, context) = (world::lane()?, out.comm.handle(), out.comm.context());
     // SAFETY: promised by the caller, and waited for here.
     let work = lane.with(|state| unsafe { begin(state, out, source, sendtag, into, buffer, count) });
     lane.nudge();
@@ -63,7 +63,7 @@ unsafe fn both(
         Work::Receive(receive) => (None, Some(receive)),
         _ => (None, None),
     };
-    let wait = |id| lane.wait_for(|_| WaitTarget::Message(comm.context(), id), |state| state.engine.take(id));
+    let wait = |id| lane.wait_for(|_| WaitTarget::Message(context, id), |state| state.engine.take(id));
     let (received, sent) = (receive.map(wait), send.map(wait));
     let received = received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received));
     match (sent.map(|sent| completed(comm, &sent)), received) {
@@ -89,8 +89,13 @@ pub unsafe fn sendrecv(
     recvtag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
-    let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    // SAFETY: used until the operations are started.
+    let (out, into) = unsafe {
+        (
+            outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
+            incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
+        )
+    };
     let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     // SAFETY: promised by the caller.
     unsafe { both(&out, bytes, sendtag, &into, recvbuf, recvcount) }
@@ -110,8 +115,10 @@ pub unsafe fn sendrecv_replace(
     recvtag: i32,
     comm: Handle,
 ) -> Completed<Status> {
-    let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
-    let into = incoming(buf, count, datatype, source, recvtag, comm)?;
+    // SAFETY: used until the operations are started.
+    let (out, into) = unsafe {
+        (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
+    };
     // SAFETY: promised by the caller.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
@@ -164,8 +171,13 @@ pub unsafe fn isendrecv(
     recvtag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    let out = outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?;
-    let into = incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?;
+    // SAFETY: used until the operations are started.
+    let (out, into) = unsafe {
+        (
+            outgoing(sendbuf, sendcount, sendtype, dest, sendtag, comm)?,
+            incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
+        )
+    };
     let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
     // SAFETY: promised by the caller.
     unsafe { request_of_both(&out, bytes, sendtag, &into, recvbuf, recvcount, None) }
@@ -185,8 +197,10 @@ pub unsafe fn isendrecv_replace(
     recvtag: i32,
     comm: Handle,
 ) -> Result<Handle> {
-    let out = outgoing(buf, count, datatype, dest, sendtag, comm)?;
-    let into = incoming(buf, count, datatype, source, recvtag, comm)?;
+    // SAFETY: used until the operations are started.
+    let (out, into) = unsafe {
+        (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
+    };
     // SAFETY: promised by the caller.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
     let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };

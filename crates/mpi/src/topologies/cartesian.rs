@@ -56,7 +56,7 @@ pub unsafe fn cart_map(comm: Handle, ndims: i32, dims: Integers, periods: Intege
 
 /// The communicator and its grid.
 fn cartesian(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<bool>)> {
-    let comm = world::comm(comm)?.clone();
+    let comm = world::comm(comm)?;
     match comm.topology.as_deref() {
         Some(Topology::Cartesian { dims, periodic }) => {
             let (dims, periodic) = (dims.clone(), periodic.clone());

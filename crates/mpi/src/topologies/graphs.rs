@@ -67,7 +67,7 @@ pub unsafe fn graph_map(comm: Handle, nnodes: i32, indx: Integers, edges: Intege
 }
 
 fn lists(comm: Handle) -> Result<(Arc<Comm>, Vec<i32>, Vec<i32>)> {
-    let comm = world::comm(comm)?.clone();
+    let comm = world::comm(comm)?;
     match comm.topology.as_deref() {
         Some(Topology::Graph { index, edges }) => {
             let (index, edges) = (index.clone(), edges.clone());
