@@ -7,6 +7,7 @@ use crate::buffered::{self, Buffer};
 use crate::error::{Result, fail};
 use crate::face::Handle;
 use crate::request_table::{COMPLETE, Work};
+use crate::wait_target::WaitTarget;
 use crate::world::{self, OBJECTS};
 
 /// MPI_Bsend.
@@ -79,7 +80,12 @@ impl Owner {
     fn flush(&self) -> Result<()> {
         let lane = world::lane()?;
         while !self.is_flushed()? {
-            lane.poll_for_test();
+            let ids = self.with(|place| Ok(place.as_ref().map_or_else(Vec::new, Buffer::under_way)))?;
+            // What another thread has taken back meanwhile counts as complete.
+            lane.wait_for(
+                |_| WaitTarget::Other,
+                |state| ids.iter().all(|id| state.engine.is_complete(*id)).then_some(()),
+            );
         }
         Ok(())
     }
