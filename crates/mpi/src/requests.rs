@@ -73,40 +73,70 @@ pub fn test(request: &mut Handle) -> Completed<(bool, Status)> {
     Ok((false, Status::EMPTY))
 }
 
-fn checked(count: i32, requests: HandleArray) -> Result<usize> {
-    let count = count_of(count, "count")?;
-    if count > 0 && requests.is_null() {
-        fail!(ERR_ARG, "argument array_of_requests is NULL, but count is {count}");
-    }
-    let lane = world::lane()?;
-    lane.with(|state| {
-        for i in 0..count {
-            // SAFETY: the program's array has `count` elements.
-            state.requests.check(unsafe { requests.get(i) })?;
+/// The program's array of requests.
+#[derive(Clone, Copy)]
+struct Array {
+    handles: HandleArray,
+    count: usize,
+}
+
+impl Array {
+    /// Checks that all elements are requests.
+    ///
+    /// # Safety
+    /// `handles` must have `count` elements, as long as the array is used.
+    unsafe fn checked(count: i32, handles: HandleArray) -> Result<Array> {
+        let count = count_of(count, "count")?;
+        if count > 0 && handles.is_null() {
+            fail!(ERR_ARG, "argument array_of_requests is NULL, but count is {count}");
         }
-        Ok(count)
-    })
+        let array = Array { handles, count };
+        world::lane()?.with(|state| (0..count).try_for_each(|i| state.requests.check(array.get(i))))?;
+        Ok(array)
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Handle {
+        assert!(i < self.count);
+        // SAFETY: the array has `count` elements.
+        unsafe { self.handles.get(i) }
+    }
+
+    #[inline]
+    fn set(&self, i: usize, request: Handle) {
+        assert!(i < self.count);
+        // SAFETY: as above.
+        unsafe { self.handles.set(i, request) };
+    }
 }
 
 /// The arrays of a call that ends all of its requests. Errors go to the statuses, and the call answers
 /// MPI_ERR_IN_STATUS.
 struct Ending {
-    requests: HandleArray,
+    requests: Array,
+    /// As many as there are requests.
     statuses: StatusArray,
     failed: Option<Error>,
 }
 
 impl Ending {
+    /// Nothing has ended yet.
+    ///
+    /// # Safety
+    /// `statuses` must be ignored or have as many elements as `requests`.
+    unsafe fn new(requests: Array, statuses: StatusArray) -> Ending {
+        Ending { requests, statuses, failed: None }
+    }
+
     /// Writes how request `i` has ended, and what is left of its handle.
     #[inline]
     fn record(&mut self, i: usize, request: Handle, mut status: Status, failure: Option<Error>) {
-        // SAFETY: the program's arrays have more than `i` elements.
-        unsafe { self.requests.set(i, request) };
+        self.requests.set(i, request);
         if let Some(error) = failure {
             status.error = error.class();
             self.fail(i, error);
         }
-        // SAFETY: as above.
+        // SAFETY: promised in `new`; the array of requests has more than `i` elements.
         unsafe { self.statuses.set(i, &status, self.failed.is_some()) };
     }
 
@@ -118,13 +148,14 @@ impl Ending {
         self.failed = Some(error);
         // Statuses of requests that ended well must show success once one shows an error.
         for earlier in 0..i {
-            // SAFETY: as above.
+            // SAFETY: as in `record`.
             unsafe { self.statuses.set_error(earlier, SUCCESS) };
         }
     }
 
     /// Ends requests from `first` on for as long as they are complete; the first that is not.
-    fn advance(&mut self, lane: &Lane, first: usize, count: usize) -> Result<usize> {
+    fn advance(&mut self, lane: &Lane, first: usize) -> Result<usize> {
+        let count = self.requests.count;
         let mut i = first;
         while i < count {
             let mut state = lane.hold();
@@ -132,8 +163,7 @@ impl Ending {
                 if i == count {
                     break None;
                 }
-                // SAFETY: the program's array has `count` elements.
-                let mut request = unsafe { self.requests.get(i) };
+                let mut request = self.requests.get(i);
                 match state.try_end(&mut request)? {
                     None => return Ok(i),
                     Some(Ended::With(status, failure)) => self.record(i, request, status, failure),
@@ -173,18 +203,19 @@ fn in_status(first: &Error) -> Error {
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<()> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
-    let mut ending = Ending { requests, statuses, failed: None };
-    let mut done = ending.advance(lane, 0, count)?;
-    while done < count {
-        // SAFETY: promised by the caller.
-        let request = unsafe { requests.get(done) };
+    // SAFETY: promised by the caller.
+    let mut ending = unsafe { Ending::new(requests, statuses) };
+    let mut done = ending.advance(lane, 0)?;
+    while done < requests.count {
+        let request = requests.get(done);
         lane.wait_for(
             |_| WaitTarget::Request(request),
             |state| state.is_complete(request).map_or(Some(()), |complete| complete.then_some(())),
         );
-        done = ending.advance(lane, done, count)?;
+        done = ending.advance(lane, done)?;
     }
     ending.result()
 }
@@ -194,29 +225,27 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) -> Completed<bool> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
-    let all = || {
-        // SAFETY: promised by the caller.
-        lane.with(|state| (0..count).all(|i| state.is_complete(unsafe { requests.get(i) }).unwrap_or(true)))
-    };
+    let all = || lane.with(|state| (0..requests.count).all(|i| state.is_complete(requests.get(i)).unwrap_or(true)));
     if !all() {
         lane.poll_for_test();
         if !all() {
             return Ok(false);
         }
     }
-    let mut ending = Ending { requests, statuses, failed: None };
-    ending.advance(lane, 0, count)?;
+    // SAFETY: promised by the caller.
+    let mut ending = unsafe { Ending::new(requests, statuses) };
+    ending.advance(lane, 0)?;
     ending.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
 /// Looks for a complete active request; `Err(true)`: none is active.
-fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::result::Result<usize, bool> {
+fn find_complete(state: &State, requests: Array) -> std::result::Result<usize, bool> {
     let mut none_active = true;
-    for i in 0..count {
-        // SAFETY: the program's array has `count` elements.
-        let request = unsafe { requests.get(i) };
+    for i in 0..requests.count {
+        let request = requests.get(i);
         if state.is_inactive(request).unwrap_or(true) {
             continue;
         }
@@ -230,22 +259,19 @@ fn find_complete(state: &State, count: usize, requests: HandleArray) -> std::res
 
 /// The first of several requests that is active: none of them is complete while the program waits
 /// for any.
-fn first_active(count: usize, requests: HandleArray) -> impl Fn(&State) -> WaitTarget {
+fn first_active(requests: Array) -> impl Fn(&State) -> WaitTarget {
     move |state| {
-        // SAFETY: the program's array has `count` elements until the call that waits has returned.
-        let mut all = (0..count).map(|i| unsafe { requests.get(i) });
+        let mut all = (0..requests.count).map(|i| requests.get(i));
         let first = all.find(|&request| !state.is_inactive(request).unwrap_or(true));
         first.map_or(WaitTarget::Other, WaitTarget::Request)
     }
 }
 
-fn end_one(index: usize, requests: HandleArray) -> Completed<Status> {
+fn end_one(index: usize, requests: Array) -> Completed<Status> {
     let lane = world::lane()?;
-    // SAFETY: `index` was found in the array.
-    let mut request = unsafe { requests.get(index) };
+    let mut request = requests.get(index);
     let ended = lane.with(|state| state.end(&mut request))?;
-    // SAFETY: as above.
-    unsafe { requests.set(index, request) };
+    requests.set(index, request);
     settled(ended)
 }
 
@@ -254,13 +280,13 @@ fn end_one(index: usize, requests: HandleArray) -> Completed<Status> {
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Status)> {
-    let count = checked(count, requests)?;
-    let found =
-        world::lane()?.wait_for(first_active(count, requests), |state| match find_complete(state, count, requests) {
-            Ok(index) => Some(Some(index)),
-            Err(true) => Some(None),
-            Err(false) => None,
-        });
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
+    let found = world::lane()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
+        Ok(index) => Some(Some(index)),
+        Err(true) => Some(None),
+        Err(false) => None,
+    });
     match found {
         Some(index) => results(end_one(index, requests), |status| (index as i32, status)),
         None => Ok((UNDEFINED, Status::EMPTY)),
@@ -272,10 +298,11 @@ pub unsafe fn waitany(count: i32, requests: HandleArray) -> Completed<(i32, Stat
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool, Status)> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     for attempt in 0..2 {
-        match lane.with(|state| find_complete(state, count, requests)) {
+        match lane.with(|state| find_complete(state, requests)) {
             Ok(index) => return results(end_one(index, requests), |status| (index as i32, true, status)),
             Err(true) => return Ok((UNDEFINED, true, Status::EMPTY)),
             Err(false) if attempt == 0 => lane.poll_for_test(),
@@ -286,22 +313,23 @@ pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool
 }
 
 /// Ends every complete active request; indices and statuses are written side by side.
-fn end_some(count: usize, requests: HandleArray, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
+///
+/// # Safety
+/// `indices` must have as many elements as `requests`, and `statuses` too unless ignored.
+unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let lane = world::lane()?;
     let mut ended = 0;
     let mut failed: Option<Error> = None;
-    for i in 0..count {
-        // SAFETY: the program's array has `count` elements.
-        let mut request = unsafe { requests.get(i) };
+    for i in 0..requests.count {
+        let mut request = requests.get(i);
         let ready = lane.with(|state| Ok::<_, Error>(!state.is_inactive(request)? && state.is_complete(request)?))?;
         if !ready {
             continue;
         }
         let (mut status, failure) = settle(lane.with(|state| state.end(&mut request))?);
-        // SAFETY: as above; at most `count` results are written.
-        unsafe { requests.set(i, request) };
+        requests.set(i, request);
         status.error = failure.as_ref().map_or(SUCCESS, Error::class);
-        // SAFETY: as above.
+        // SAFETY: promised by the caller; no more results are written than there are requests.
         unsafe {
             indices.set(ended, i as i64);
             statuses.set(ended, &status, true);
@@ -325,14 +353,15 @@ pub unsafe fn waitsome(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Completed<i32> {
-    let count = checked(count, requests)?;
-    let any =
-        world::lane()?.wait_for(first_active(count, requests), |state| match find_complete(state, count, requests) {
-            Ok(_) => Some(true),
-            Err(true) => Some(false),
-            Err(false) => None,
-        });
-    if any { end_some(count, requests, indices, statuses) } else { Ok(UNDEFINED) }
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
+    let any = world::lane()?.wait_for(first_active(requests), |state| match find_complete(state, requests) {
+        Ok(_) => Some(true),
+        Err(true) => Some(false),
+        Err(false) => None,
+    });
+    // SAFETY: promised by the caller.
+    if any { unsafe { end_some(requests, indices, statuses) } } else { Ok(UNDEFINED) }
 }
 
 /// MPI_Testsome: how many completed; MPI_UNDEFINED when no request is active.
@@ -345,11 +374,13 @@ pub unsafe fn testsome(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Completed<i32> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     for attempt in 0..2 {
-        match lane.with(|state| find_complete(state, count, requests)) {
-            Ok(_) => return end_some(count, requests, indices, statuses),
+        match lane.with(|state| find_complete(state, requests)) {
+            // SAFETY: promised by the caller.
+            Ok(_) => return unsafe { end_some(requests, indices, statuses) },
             Err(true) => return Ok(UNDEFINED),
             Err(false) if attempt == 0 => lane.poll_for_test(),
             Err(false) => {}
@@ -452,15 +483,15 @@ pub fn request_get_status(request: Handle) -> Result<(bool, Status)> {
 /// # Safety
 /// The arrays must have `count` elements.
 pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses: StatusArray) -> Result<bool> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     world::lane()?.poll_for_test();
-    for i in 0..count {
-        // SAFETY: promised by the caller.
-        if peek(unsafe { requests.get(i) })?.is_none() {
+    for i in 0..requests.count {
+        if peek(requests.get(i))?.is_none() {
             return Ok(false);
         }
     }
-    for i in 0..count {
+    for i in 0..requests.count {
         // SAFETY: promised by the caller.
         unsafe { statuses.set(i, &peek(requests.get(i))?.unwrap_or(Status::EMPTY), false) };
     }
@@ -472,12 +503,12 @@ pub unsafe fn request_get_status_all(count: i32, requests: HandleArray, statuses
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn request_get_status_any(count: i32, requests: HandleArray) -> Result<(i32, bool, Status)> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     lane.poll_for_test();
-    match lane.with(|state| find_complete(state, count, requests)) {
-        // SAFETY: the index was found in the array.
-        Ok(index) => Ok((index as i32, true, peek(unsafe { requests.get(index) })?.unwrap_or(Status::EMPTY))),
+    match lane.with(|state| find_complete(state, requests)) {
+        Ok(index) => Ok((index as i32, true, peek(requests.get(index))?.unwrap_or(Status::EMPTY))),
         Err(none_active) => Ok((UNDEFINED, none_active, Status::EMPTY)),
     }
 }
@@ -492,13 +523,13 @@ pub unsafe fn request_get_status_some(
     indices: IntegersMut,
     statuses: StatusArray,
 ) -> Result<i32> {
-    let count = checked(count, requests)?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
     let lane = world::lane()?;
     lane.poll_for_test();
     let (mut found, mut active) = (0, false);
-    for i in 0..count {
-        // SAFETY: promised by the caller.
-        let request = unsafe { requests.get(i) };
+    for i in 0..requests.count {
+        let request = requests.get(i);
         if lane.with(|state| state.is_inactive(request))? {
             continue;
         }
@@ -525,10 +556,10 @@ pub fn start(request: &mut Handle) -> Result<()> {
 /// # Safety
 /// The array must have `count` elements.
 pub unsafe fn startall(count: i32, requests: HandleArray) -> Result<()> {
-    let count = checked(count, requests)?;
-    for i in 0..count {
-        // SAFETY: promised by the caller.
-        crate::persistent::start(unsafe { requests.get(i) })?;
+    // SAFETY: promised by the caller.
+    let requests = unsafe { Array::checked(count, requests) }?;
+    for i in 0..requests.count {
+        crate::persistent::start(requests.get(i))?;
     }
     Ok(())
 }
