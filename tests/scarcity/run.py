@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Jobs where memory is short: they run to their end, or one sentence says what is missing; never a signal, a hang or a remnant.
 
-    run.py                      48 ranks exchange 64 KB per pair in a memory group of 512 MB, without memfd, with a small /dev/shm
+    run.py                      48 ranks exchange 64 KB per pair in a memory group of 512 MB, without memfd, with a small /dev/shm;
+                                many small messages that nobody receives for long in a memory group of 512 MB
     run.py --filter REGEX       only some of the rows
+    run.py --long               the rows of minutes too
 
 A small /dev/shm is a file system of its own in a mount namespace that this test makes; a memory group is made below the own one. Where
 the machine does not allow that, the row is skipped and says why.
@@ -40,15 +42,17 @@ class Skipped(Exception):
 
 
 def compile_programs(prefix):
-    """The exchange (of tests/mpi/crowd) and the wrapper that refuses memfd_create."""
+    """The exchange and the messages that nobody receives (of tests/mpi/crowd), and the wrapper that refuses memfd_create."""
     folder = environments.BUILD / "tests" / "scarcity"
     folder.mkdir(parents=True, exist_ok=True)
-    exchange, refuse = folder / "exchange", folder / "refuse"
-    source = HERE.parent / "mpi" / "crowd" / "alltoall.c"
+    exchange, unreceived, refuse = folder / "exchange", folder / "unreceived", folder / "refuse"
+    sources = HERE.parent / "mpi" / "crowd"
     environment = environments.clean_environment()
-    environments.command([prefix / "bin/mpicc", *c_programs.FLAGS, source, "-o", exchange], "scarcity-exchange.log", env=environment)
+    for source, program in (("alltoall.c", exchange), ("unreceived.c", unreceived)):
+        command = [prefix / "bin/mpicc", *c_programs.FLAGS, sources / source, "-o", program]
+        environments.command(command, f"scarcity-{program.name}.log", env=environment)
     environments.command(["cc", "-O1", "-Wall", "-Wextra", HERE / "refuse.c", "-o", refuse], "scarcity-refuse.log")
-    return exchange, refuse
+    return exchange, unreceived, refuse
 
 
 def memory_parents():
@@ -143,7 +147,7 @@ def inside(free, command):
     return status if status >= 0 else 128 - status
 
 
-def run(name, command):
+def run(name, command, limit=LIMIT):
     """Runs one job. Status, output, and what is wrong in any case."""
     mark = f"scarcity-{os.getpid()}-{re.sub(r'[^a-z0-9]+', '-', name.lower())}"
     environment = environments.clean_environment(**{c_programs.MARKER: mark})
@@ -151,9 +155,9 @@ def run(name, command):
     child = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace")
     try:
-        output, _ = child.communicate(timeout=LIMIT)
+        output, _ = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        problems.append(f"still ran after {LIMIT} s")
+        problems.append(f"still ran after {limit} s")
         c_programs.end_processes(mark)
         output, _ = child.communicate()
     left = c_programs.end_processes(mark)
@@ -225,19 +229,51 @@ def under_limit(exchange, mpiexec, limit):
     return problems, output, ""
 
 
-def in_memory_group(exchange, mpiexec, *settings):
-    """48 ranks in 512 MB, of which their own buffers are 302: problems, the output, and the peak."""
+def in_memory_group(ranks, command, limit=LIMIT):
+    """A job in 512 MB: problems, the output, and the peak."""
     with memory_group(512) as (enter, peak):
-        status, output, problems = run("group", [*enter, "env", *settings, mpiexec, "-n", RANKS, exchange])
+        status, output, problems = run("group", [*enter, *command], limit)
         most = int(peak.read_text()) >> 20 if peak.exists() else 0
-    return problems + judge(status, output, RANKS, True, False), output, f" (peak {most} MB)"
+    return problems + judge(status, output, ranks, True, False), output, f" (peak {most} MB)"
 
 
-def test_all(pattern):
+def exchange_in_group(exchange, mpiexec, *settings):
+    """48 ranks whose own buffers are 302 MB."""
+    return in_memory_group(RANKS, ["env", *settings, mpiexec, "-n", RANKS, exchange])
+
+
+def messages_in_group(program, mpiexec, ranks, count, size, first, limit=LIMIT):
+    """Rank 0 receives `count` messages of each other rank, but first passes a barrier or computes for so many seconds: then the
+    senders wait, and one of them says so."""
+    problems, output, remark = in_memory_group(ranks, [mpiexec, "-n", ranks, program, count, size, "send", first, 24], limit)
+    if first != "barrier" and not re.search(r"rank \d+ has waited for 5 seconds to send a message to rank 0: .*TOWPATH_UNEXPECTED_BYTES", output):
+        problems.append("no rank said that it waits")
+    return problems, output, remark
+
+
+def rows_of_messages(program, mpiexec, long):
+    """Name and function of each row about messages that nobody receives for long."""
+    # A million integers and a hundred thousand messages of 1 KB in all, which fit; and of each sender, which do not.
+    for senders in (3, RANKS - 1):
+        for total, size in ((10**6, 4), (10**5, 1024)):
+            each = -(-total // senders)
+            yield (f"memory group of 512 MB, barrier, {senders} x {each} messages of {size} bytes",
+                   lambda senders=senders, each=each, size=size: messages_in_group(program, mpiexec, senders + 1, each, size, "barrier"))
+    yield (f"memory group of 512 MB, 8 s of computing, 3 x {2 * 10**5} messages of 1024 bytes",
+           lambda: messages_in_group(program, mpiexec, 4, 2 * 10**5, 1024, 8))
+    if not long:
+        return
+    for senders in (3, RANKS - 1):
+        for each, size in ((10**6, 4), (10**5, 1024)):
+            yield (f"memory group of 512 MB, 10 s of computing, {senders} x {each} messages of {size} bytes",
+                   lambda senders=senders, each=each, size=size: messages_in_group(program, mpiexec, senders + 1, each, size, 10, 600))
+
+
+def test_all(pattern, long):
     prefix = environments.BUILD / "install"
     if not (prefix / "bin/mpicc").exists():
         raise SystemExit(f"{prefix}/bin/mpicc does not exist: `make build` installs it")
-    exchange, refuse = compile_programs(prefix)
+    exchange, unreceived, refuse = compile_programs(prefix)
     mpiexec = prefix / "bin/mpiexec"
     passed = failed = skipped = 0
 
@@ -245,8 +281,9 @@ def test_all(pattern):
         status, output, problems = run(name, command())
         return problems + judge(status, output, ranks, may_run, may_fail), output, ""
 
-    work = [("memory group of 512 MB", lambda: in_memory_group(exchange, mpiexec)),
-            ("memory group of 512 MB, TOWPATH_MALLOC", lambda: in_memory_group(exchange, mpiexec, "TOWPATH_MALLOC=1"))]
+    work = [("memory group of 512 MB", lambda: exchange_in_group(exchange, mpiexec)),
+            ("memory group of 512 MB, TOWPATH_MALLOC", lambda: exchange_in_group(exchange, mpiexec, "TOWPATH_MALLOC=1"))]
+    work += rows_of_messages(unreceived, mpiexec, long)
     work += [(row[0], lambda row=row: job(*row)) for row in rows(exchange, refuse, mpiexec)]
     work += [(f"{calls} refused" + (", SIGTERM" if asked else ""), lambda calls=calls, asked=asked: without_calls(refuse, mpiexec, calls, asked))
              for calls in WITHOUT for asked in (False, True)]
@@ -274,7 +311,9 @@ def main():
         return inside(sys.argv[2], sys.argv[3:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="")
-    return test_all(parser.parse_args().filter)
+    parser.add_argument("--long", action="store_true")
+    options = parser.parse_args()
+    return test_all(options.filter, options.long)
 
 
 if __name__ == "__main__":

@@ -70,8 +70,10 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "TOWPATH_UNEXPECTED_BYTES",
         kind: Kind::Number,
-        default: "1048576",
-        meaning: "eager bytes one sender may have under way to one receiver before it only announces messages",
+        default: "",
+        meaning: "bytes of small messages (64 more for each) that one sender may have under way to \
+                  one receiver that has not received them, before it waits; else 1048576, and more \
+                  while the receiver's memory allows",
     },
     Setting {
         name: "TOWPATH_CHANNEL",

@@ -48,6 +48,8 @@ pub struct SegmentHead {
     pub crowds: [AtomicU16; 1024],
     /// How many ranks no barrier of other processes reaches, because the kernel or a sandbox has refused to register them.
     pub unregistered: AtomicU32,
+    /// Not 0 once a rank has told the user that a receiver keeps it waiting for room.
+    pub told_of_wait: AtomicU32,
 }
 
 /// State of a rank as its page shows it.

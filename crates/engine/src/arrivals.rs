@@ -9,7 +9,9 @@ use towpath_base::transfer::Target;
 use towpath_transport::{Arriving, Header, Here, Payload, RegionKey, Sink};
 
 use crate::Limits;
+use crate::closed::Closed;
 use crate::direct::Direct;
+use crate::flow::Flow;
 use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
 use crate::posted::Posted;
@@ -40,6 +42,10 @@ pub(crate) struct State {
     /// The receive of a blocking call that makes progress right now.
     pub(crate) direct: Direct,
     pub(crate) unexpected: Unexpected,
+    /// Credit beyond what every sender has.
+    pub(crate) flow: Flow,
+    /// Contexts of communicators that were freed.
+    pub(crate) closed: Closed,
     pub(crate) requests: Requests,
     pub(crate) actions: Vec<Action>,
     /// Sends and pulls that are not complete.
@@ -77,6 +83,8 @@ impl State {
             posted: Posted::new(FRONT),
             direct: Direct::new(),
             unexpected: Unexpected::new(FRONT),
+            flow: Flow::default(),
+            closed: Closed::default(),
             requests: Requests::default(),
             actions: Vec::new(),
             under_way: 0,
@@ -133,47 +141,46 @@ impl State {
     #[cold]
     #[inline(never)]
     fn keep(&mut self, from: PeerIndex, words: &[u64; 2], payload: *const u8, length: usize, acknowledge: Option<u64>) {
+        let envelope = Pattern::message(from, words);
+        let peer = self.peers.at(from);
+        let sequence = peer.arrived - 1;
+        peer.kept += length + MESSAGE_OVERHEAD;
+        let is_short = peer.granted - peer.kept.min(peer.granted) < peer.extend_below as usize;
+        if acknowledge.is_none() && self.closed.has(envelope.context) {
+            return self.consumed(from, Some(length));
+        }
+        let payload = (payload, length);
         // SAFETY: the wire lends `length` bytes behind `payload` during this call.
-        let body = unsafe { Body::copy(payload, length, &mut self.unexpected.buffers) };
-        let message = Message {
-            envelope: Pattern::message(from, words),
-            from,
-            rank: protocol::rank(words),
-            tag: protocol::tag(words),
-            sequence: self.peers.at(from).arrived - 1,
-            length: length as u64,
-            acknowledge,
-            body,
-        };
-        self.unexpected.add(message);
+        unsafe { self.unexpected.add_eager(&envelope, protocol::rank(words), sequence, payload, acknowledge) };
+        if is_short {
+            self.extend(from);
+        }
     }
 
     /// An announced message: pulled into its receive, or into the unexpected queue.
-    fn announced(&mut self, from: PeerIndex, words: &[u64; 2], payload: [u64; 3]) {
+    fn announced(&mut self, from: PeerIndex, words: &[u64; 2], payload: [u64; 3], postponed: bool) {
         let peer = self.peers.at(from);
         let sequence = peer.arrived;
         peer.arrived += 1;
         let envelope = Pattern::message(from, words);
-        let message = Message {
-            envelope,
-            from,
-            rank: protocol::rank(words),
-            tag: protocol::tag(words),
-            sequence,
-            length: payload[2],
-            acknowledge: None,
-            body: Body::Announced(RegionKey([payload[0], payload[1]])),
-        };
+        let (rank, tag, key) = (protocol::rank(words), protocol::tag(words), RegionKey([payload[0], payload[1]]));
+        let completion = Completion::of(from, rank, tag, payload[2]);
         match self.posted.take(&envelope) {
             None if self.direct.takes(&envelope) => {
                 let (index, target) = self.start_direct();
-                self.receive(index, target, message);
+                self.pull(index, target, key, completion);
             }
-            None => self.unexpected.add(message),
+            None if postponed && self.closed.has(envelope.context) => self.release_sender(from, key),
+            None => {
+                let at = self.unexpected.add_announced(&envelope, rank, sequence, payload, postponed);
+                if postponed {
+                    self.wants_room(from, at, sequence as u32);
+                }
+            }
             Some(index) => {
                 if let Work::Posted { target, .. } = std::mem::replace(&mut self.requests.slot(index).work, Work::None)
                 {
-                    self.receive(index, target, message);
+                    self.pull(index, target, key, completion);
                 }
             }
         }
@@ -181,9 +188,11 @@ impl State {
 
     /// Gives a message that has left the queues to the receive at `index`.
     pub(crate) fn receive(&mut self, index: u32, mut target: Target, message: Message) {
-        let Message { from, rank, tag, length, acknowledge, body, .. } = message;
-        if let Body::Announced(key) = body {
-            return self.pull(index, target, key, Completion::of(from, rank, tag, length));
+        let Message { from, rank, tag, length, acknowledge, body } = message;
+        match body {
+            Body::Announced(key) => return self.pull(index, target, key, Completion::of(from, rank, tag, length)),
+            Body::Fetching(fetch) => return self.receive_fetched(index, target, fetch),
+            Body::Inline(_) | Body::Buffered { .. } => {}
         }
         let length = length as usize;
         // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive until completion.
@@ -195,24 +204,12 @@ impl State {
 
     /// Settles an unexpected eager message with its sender once a receive has its bytes.
     pub(crate) fn matched(&mut self, from: PeerIndex, length: usize, acknowledge: Option<u64>, body: Body) {
-        if let Body::Heap(buffer) = body {
-            self.unexpected.buffers.give_back(buffer);
+        if let Body::Buffered { buffer, .. } = body {
+            self.unexpected.buffers.remove(buffer);
         }
         self.consumed(from, Some(length));
         if let Some(request) = acknowledge {
             self.acknowledge(from, request);
-        }
-    }
-
-    /// Counts the credit of a consumed eager message and gives it back once a batch is together.
-    #[cold]
-    pub(crate) fn consumed(&mut self, from: PeerIndex, length: Option<usize>) {
-        let batch = self.limits.unexpected_bytes / 4;
-        let peer = self.peers.at(from);
-        peer.consumed += length.map_or(0, |length| length + MESSAGE_OVERHEAD);
-        if peer.consumed > batch {
-            let bytes = std::mem::take(&mut peer.consumed) as u64;
-            self.control(from, protocol::CREDIT, [bytes, 0]);
         }
     }
 
@@ -245,10 +242,10 @@ impl State {
                     unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
                 self.eager(from, words, Here(message, length - REQUEST_BYTES), Some(request));
             }
-            protocol::ANNOUNCE if length == ANNOUNCEMENT_BYTES => {
+            protocol::ANNOUNCE | protocol::POSTPONE if length == ANNOUNCEMENT_BYTES => {
                 // SAFETY: the wire lends the 24 bytes of an announcement.
                 let announcement = unsafe { payload.cast::<[u64; 3]>().read_unaligned() };
-                self.announced(from, words, announcement);
+                self.announced(from, words, announcement, header.protocol == protocol::POSTPONE);
             }
             protocol::ACKNOWLEDGE => {
                 if let Some(index) = self.requests.find(RequestId(words[0]))
@@ -260,6 +257,8 @@ impl State {
             protocol::CANCEL => self.cancel_wanted(from, words),
             protocol::CANCELLED => self.cancel_answered(words),
             protocol::CREDIT => self.peers.at(from).credit += words[0] as usize,
+            protocol::RECALL => self.return_credit(from, words[0]),
+            protocol::RETURN => self.credit_returned(from, words[0] as usize),
             unknown => debug_assert!(false, "unknown protocol {unknown} of {length} bytes from {from:?}"),
         }
     }
@@ -294,10 +293,11 @@ impl Sink for State {
     }
 
     fn pulled(&mut self, token: u64) {
-        if let Some(index) = self.requests.find(RequestId(token))
-            && matches!(self.requests.slot(index).work, Work::Pulling)
-        {
-            self.finish(index);
+        let Some(index) = self.requests.find(RequestId(token)) else { return };
+        match self.requests.slot(index).work {
+            Work::Pulling => self.finish(index),
+            Work::Fetching(_) => self.fetched(index),
+            _ => {}
         }
     }
 
@@ -308,6 +308,7 @@ impl Sink for State {
         known.lost = true;
         known.queue().clear();
         self.peers.drained(peer);
+        self.forget_grants(peer);
         for index in self.requests.unfinished() {
             let slot = self.requests.slot(index);
             if slot.completion.peer != peer {
@@ -321,9 +322,10 @@ impl Sink for State {
                     self.requests.complete(index);
                     continue;
                 }
-                Work::Published { key, .. } | Work::Announced { key } => {
+                Work::Published { key, .. } | Work::Announced { key, .. } => {
                     self.actions.push(Action::Withdraw { to: peer, key });
                 }
+                Work::Fetching(fetch) => self.drop_fetch(*fetch),
                 _ => {}
             }
             self.finish(index);

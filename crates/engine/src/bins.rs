@@ -1,13 +1,17 @@
-//! Hashed bins of ordered lists: what the two matching queues use for the entries beyond their short front.
+//! Hashed bins of ordered lists: what the two matching queues use for the entries beyond their
+//! short front.
 //!
-//! A bin holds, oldest first, the entries of one kind (which halves of the key count), one context and one key. Entries
-//! live in a pool of links that is reused, so a steady program allocates nothing. An empty bin is removed.
+//! A bin holds, oldest first, the entries of one kind (which halves of the key count), one context
+//! and one key. The entries and their links belong to the queue. An empty bin is removed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::matching::{MASKS, NONE};
+
+/// Bins for which room is kept when all are gone.
+const SPARE_BINS: usize = 256;
 
 /// Folds eight bytes at a time by a multiplication; envelopes are not chosen by an adversary.
 #[derive(Default)]
@@ -32,16 +36,31 @@ impl Hasher for Fold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Name(u64, u64, u64);
 
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    name: Name,
-    order: u64,
-    value: u32,
-    previous: u32,
-    next: u32,
+impl Name {
+    fn of(kind: usize, context: u64, key: u64) -> Name {
+        Name(context, key & MASKS[kind], kind as u64)
+    }
 }
 
-/// First and last link of a bin.
+/// An entry's neighbours in its bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Neighbors {
+    pub(crate) previous: u32,
+    pub(crate) next: u32,
+}
+
+impl Neighbors {
+    /// Of an entry that is alone.
+    pub(crate) const NONE: Neighbors = Neighbors { previous: NONE, next: NONE };
+}
+
+/// Where a queue keeps the neighbours of its entries in the bins of one kind.
+pub(crate) trait Links {
+    fn of(&mut self, entry: u32) -> &mut Neighbors;
+}
+
+/// First and last entry of a bin.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     head: u32,
@@ -52,58 +71,44 @@ struct Ends {
 #[derive(Debug, Default)]
 pub(crate) struct Bins {
     ends: HashMap<Name, Ends, BuildHasherDefault<Fold>>,
-    links: Vec<Link>,
-    free: Vec<u32>,
     counts: [usize; 4],
 }
 
 impl Bins {
-    /// Appends an entry to its bin; `order` grows from call to call. Returns the link, which names the entry in [`Bins::remove`].
-    pub(crate) fn append(&mut self, kind: usize, context: u64, key: u64, order: u64, value: u32) -> u32 {
-        let name = Name(context, key & MASKS[kind], kind as u64);
-        let link = Link { name, order, value, previous: NONE, next: NONE };
-        let at = self.free.pop().unwrap_or_else(|| {
-            self.links.push(link);
-            self.links.len() as u32 - 1
-        });
-        self.links[at as usize] = link;
-        match self.ends.entry(name) {
+    /// Appends an entry to its bin.
+    pub(crate) fn append(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
+        *links.of(entry) = Neighbors::NONE;
+        match self.ends.entry(Name::of(kind, context, key)) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Ends { head: at, tail: at });
+                vacant.insert(Ends { head: entry, tail: entry });
             }
             Entry::Occupied(mut occupied) => {
-                let tail = std::mem::replace(&mut occupied.get_mut().tail, at);
-                self.links[tail as usize].next = at;
-                self.links[at as usize].previous = tail;
+                let tail = std::mem::replace(&mut occupied.get_mut().tail, entry);
+                links.of(tail).next = entry;
+                links.of(entry).previous = tail;
             }
         }
         self.counts[kind] += 1;
-        at
     }
 
-    /// The oldest entry of a bin: its order and its link.
-    pub(crate) fn oldest(&self, kind: usize, context: u64, key: u64) -> Option<(u64, u32)> {
+    /// The oldest entry of a bin.
+    pub(crate) fn oldest(&self, kind: usize, context: u64, key: u64) -> Option<u32> {
         if self.counts[kind] == 0 {
             return None;
         }
-        let ends = self.ends.get(&Name(context, key & MASKS[kind], kind as u64))?;
-        Some((self.links[ends.head as usize].order, ends.head))
+        self.ends.get(&Name::of(kind, context, key)).map(|ends| ends.head)
     }
 
-    /// The value of a link.
-    pub(crate) fn value(&self, link: u32) -> u32 {
-        self.links[link as usize].value
-    }
-
-    /// Takes an entry out and returns its value.
-    pub(crate) fn remove(&mut self, link: u32) -> u32 {
-        let Link { name, value, previous, next, .. } = self.links[link as usize];
+    /// Takes an entry out of its bin.
+    pub(crate) fn remove(&mut self, links: &mut impl Links, kind: usize, context: u64, key: u64, entry: u32) {
+        let Neighbors { previous, next } = *links.of(entry);
         if previous != NONE {
-            self.links[previous as usize].next = next;
+            links.of(previous).next = next;
         }
         if next != NONE {
-            self.links[next as usize].previous = previous;
+            links.of(next).previous = previous;
         }
+        let name = Name::of(kind, context, key);
         if previous == NONE && next == NONE {
             self.ends.remove(&name);
         } else if let Some(ends) = self.ends.get_mut(&name) {
@@ -114,9 +119,14 @@ impl Bins {
                 ends.tail = previous;
             }
         }
-        self.counts[name.2 as usize] -= 1;
-        self.free.push(link);
-        value
+        self.counts[kind] -= 1;
+    }
+
+    /// Gives the memory back that many bins took, once there are none.
+    pub(crate) fn shrink(&mut self) {
+        if self.ends.is_empty() {
+            self.ends.shrink_to(SPARE_BINS);
+        }
     }
 }
 
@@ -124,21 +134,23 @@ impl Bins {
 mod tests {
     use super::*;
 
+    impl Links for [Neighbors; 8] {
+        fn of(&mut self, entry: u32) -> &mut Neighbors {
+            &mut self[entry as usize]
+        }
+    }
+
     #[test]
     fn a_bin_is_a_queue_with_removal_anywhere() {
-        let mut bins = Bins::default();
-        let links: Vec<u32> = (0..5).map(|i| bins.append(0, 1, 7, i, i as u32 + 10)).collect();
-        bins.append(1, 1, 7, 9, 99);
-        assert_eq!(bins.remove(links[2]), 12);
-        assert_eq!(bins.remove(links[0]), 10);
-        assert_eq!(bins.remove(links[4]), 14);
-        let (order, link) = bins.oldest(0, 1, 7).unwrap();
-        assert_eq!((order, bins.remove(link)), (1, 11));
-        let (order, link) = bins.oldest(0, 1, 7).unwrap();
-        assert_eq!((order, bins.remove(link)), (3, 13));
+        let (mut bins, mut links, mut others) = (Bins::default(), [Neighbors::NONE; 8], [Neighbors::NONE; 8]);
+        (0..5).for_each(|entry| bins.append(&mut links, 0, 1, 7, entry));
+        bins.append(&mut others, 1, 1, 7, 6);
+        [2, 0, 4].into_iter().for_each(|entry| bins.remove(&mut links, 0, 1, 7, entry));
+        assert_eq!(bins.oldest(0, 1, 7), Some(1));
+        bins.remove(&mut links, 0, 1, 7, 1);
+        assert_eq!(bins.oldest(0, 1, 7), Some(3));
+        bins.remove(&mut links, 0, 1, 7, 3);
         assert!(bins.oldest(0, 1, 7).is_none());
-        assert_eq!(bins.counts, [0, 1, 0, 0]);
-        let link = bins.append(0, 1, 8, 10, 50);
-        assert!(links.contains(&link), "links are reused");
+        assert_eq!((bins.counts, bins.oldest(1, 1, 7)), ([0, 1, 0, 0], Some(6)));
     }
 }

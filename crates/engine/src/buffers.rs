@@ -1,62 +1,99 @@
-//! Heap buffers for the payloads of unexpected messages, kept by size and used again.
-//!
-//! Classes are powers of two from 64 B to 64 KiB; larger buffers go back to the allocator. At most [`KEPT_BYTES`] stay, so
-//! a flood does not leave its high-water mark behind.
+//! Memory for the payloads of unexpected messages: slabs of sizes that are at most a quarter apart,
+//! so that a message takes about as much as it has bytes, and all of it goes back when a flood is
+//! over.
 
-/// Smallest class as a power of two.
-const SMALLEST: u32 = 6;
-/// Number of classes.
-const CLASSES: usize = 11;
-/// Bytes that may wait for reuse.
-const KEPT_BYTES: usize = 1 << 20;
+use towpath_base::copy;
 
-/// The pool.
+use crate::slab::Slab;
+
+/// Up to here sizes are multiples of 16 bytes.
+const EVEN_BYTES: usize = 256;
+const EVEN_CLASSES: usize = EVEN_BYTES / 16;
+
+/// The bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Buffer {
+    /// First byte.
+    pub(crate) pointer: *mut u8,
+    slot: u32,
+    class: u32,
+}
+
+// SAFETY: the pointer is the address of a slot in a slab; whoever reads or writes through it
+// answers for the accesses.
+unsafe impl Send for Buffer {}
+
+/// The slabs by class.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    classes: [Vec<Vec<u8>>; CLASSES],
-    kept: usize,
+    classes: Vec<Slab>,
 }
 
 impl Buffers {
+    /// A buffer of `length` bytes, which must not be 0; its content is anything.
+    pub(crate) fn add(&mut self, length: usize) -> Buffer {
+        let class = class(length);
+        while self.classes.len() <= class {
+            self.classes.push(Slab::new(class_bytes(self.classes.len())));
+        }
+        let slot = self.classes[class].add();
+        Buffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
+    }
+
     /// A copy of `length` bytes behind `from`.
     ///
     /// # Safety
     /// `from` must be readable for `length` bytes.
-    pub(crate) unsafe fn copy(&mut self, from: *const u8, length: usize) -> Vec<u8> {
-        let class = class(length);
-        let mut buffer = match self.classes.get_mut(class).and_then(Vec::pop) {
-            Some(buffer) => {
-                self.kept -= buffer.capacity();
-                buffer
-            }
-            None if class < CLASSES => Vec::with_capacity(1 << (class as u32 + SMALLEST)),
-            None => Vec::with_capacity(length),
-        };
-        // SAFETY: the caller vouches for `from`; the buffer is empty and has room for its class, which holds `length`.
-        unsafe {
-            towpath_base::copy::row(from, buffer.as_mut_ptr(), length);
-            buffer.set_len(length);
-        }
+    pub(crate) unsafe fn copy(&mut self, from: *const u8, length: usize) -> Buffer {
+        let buffer = self.add(length);
+        // SAFETY: the caller vouches for `from`; the buffer has room for `length` bytes and is
+        // nobody else's.
+        unsafe { copy::row(from, buffer.pointer, length) };
         buffer
     }
 
+    /// The buffer of `length` bytes in a slot.
+    pub(crate) fn at(&self, slot: u32, length: usize) -> Buffer {
+        let class = class(length);
+        Buffer { pointer: self.classes[class].pointer(slot), slot, class: class as u32 }
+    }
+
     /// Gives a buffer back.
-    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
-        let capacity = buffer.capacity();
-        if !capacity.is_power_of_two() || self.kept + capacity > KEPT_BYTES {
-            return;
-        }
-        if let Some(list) = self.classes.get_mut(class(capacity)) {
-            buffer.clear();
-            self.kept += capacity;
-            list.push(buffer);
-        }
+    pub(crate) fn remove(&mut self, buffer: Buffer) {
+        self.classes[buffer.class as usize].remove(buffer.slot);
+    }
+
+    /// Bytes of memory that the blocks take when all their pages are written.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.classes.iter().map(Slab::bytes).sum()
     }
 }
 
-/// Class of a length; [`CLASSES`] or more is too large to keep.
+impl Buffer {
+    /// The number by which [`Buffers::at`] finds the buffer again.
+    pub(crate) fn slot(&self) -> u32 {
+        self.slot
+    }
+}
+
+/// Class of a length: four sizes for each power of two.
 fn class(length: usize) -> usize {
-    length.next_power_of_two().trailing_zeros().saturating_sub(SMALLEST) as usize
+    let last = length.max(1) - 1;
+    if last < EVEN_BYTES {
+        return last / 16;
+    }
+    let bits = last.ilog2();
+    EVEN_CLASSES + (bits - EVEN_BYTES.ilog2()) as usize * 4 + (last >> (bits - 2) & 3)
+}
+
+/// Bytes of a class.
+fn class_bytes(class: usize) -> usize {
+    if class < EVEN_CLASSES {
+        return (class + 1) * 16;
+    }
+    let (power, quarter) = ((class - EVEN_CLASSES) / 4, (class - EVEN_CLASSES) % 4);
+    ((5 + quarter) * (EVEN_BYTES / 4)) << power
 }
 
 #[cfg(test)]
@@ -64,29 +101,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_hold_their_bytes_and_come_again() {
-        let mut pool = Buffers::default();
-        for length in [1, 41, 64, 65, 4096, 65536, 65537, 300_000] {
-            let bytes: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            // SAFETY: the vector is alive.
-            let copy = unsafe { pool.copy(bytes.as_ptr(), length) };
-            assert_eq!(copy, bytes);
-            pool.give_back(copy);
+    fn a_class_holds_its_lengths_and_wastes_at_most_a_quarter() {
+        for length in 1..100_000 {
+            let bytes = class_bytes(class(length));
+            assert!(bytes >= length && bytes.is_multiple_of(8), "{length} bytes in {bytes}");
+            assert!(bytes < length + 16 || bytes <= length + length / 4 + 1, "{length} bytes in {bytes}");
+            assert!(class(length) == 0 || class_bytes(class(length) - 1) < length);
         }
-        assert!(pool.kept > 0 && pool.kept <= KEPT_BYTES);
-        let before = pool.kept;
-        // SAFETY: one byte of a local.
-        let again = unsafe { pool.copy(&7, 1) };
-        assert_eq!((again, pool.kept), (vec![7], before - 64));
     }
 
     #[test]
-    fn a_flood_leaves_little() {
+    fn buffers_hold_their_bytes() {
         let mut pool = Buffers::default();
-        let bytes = vec![0; 65536];
-        // SAFETY: the vector is alive.
-        let flood: Vec<Vec<u8>> = (0..100).map(|_| unsafe { pool.copy(bytes.as_ptr(), bytes.len()) }).collect();
-        flood.into_iter().for_each(|buffer| pool.give_back(buffer));
-        assert!(pool.kept <= KEPT_BYTES);
+        let lengths = [1, 41, 64, 65, 4096, 65536, 65537, 300_000, 3_000_000];
+        let bytes = |length: usize| -> Vec<u8> { (0..length).map(|i| (i * length) as u8).collect() };
+        // SAFETY: the vector is alive during the copy.
+        let buffers = lengths.map(|length| unsafe { pool.copy(bytes(length).as_ptr(), length) });
+        for (buffer, length) in buffers.into_iter().zip(lengths) {
+            assert_eq!(pool.at(buffer.slot(), length), buffer);
+            // SAFETY: the buffer is in use and holds that many bytes.
+            assert_eq!(unsafe { std::slice::from_raw_parts(buffer.pointer, length) }, bytes(length));
+            pool.remove(buffer);
+        }
+    }
+
+    #[test]
+    fn a_flood_leaves_one_block() {
+        let mut pool = Buffers::default();
+        let flood: Vec<Buffer> = (0..10_000).map(|_| pool.add(1000)).collect();
+        assert!(pool.bytes() < 11_000_000);
+        flood.into_iter().for_each(|buffer| pool.remove(buffer));
+        assert!(pool.bytes() <= 256 << 10);
     }
 }

@@ -37,7 +37,7 @@ impl<W: Wire> Engine<W> {
                 self.state.under_way += 1;
                 self.ask_back(index, to);
             }
-            Work::None | Work::Pulling | Work::Cancelling => {}
+            Work::None | Work::Pulling | Work::Fetching(_) | Work::Cancelling => {}
         }
     }
 
@@ -83,12 +83,14 @@ impl<W: Wire> Engine<W> {
 impl State {
     /// A sender wants a message back.
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
-        let message = self.unexpected.find_sequence(from, words[0]).and_then(|at| self.unexpected.take(at));
-        let taken = u64::from(message.is_some());
-        if let Some(message) = message
-            && !matches!(message.body, Body::Announced(_))
-        {
-            self.matched(from, message.length as usize, None, message.body);
+        // The sender of a message that was fetched hears that it is through, whatever it is told now.
+        let found = self.unexpected.find_sequence(from, words[0]).filter(|at| !self.unexpected.is_through(*at));
+        let taken = u64::from(found.is_some());
+        if let Some(at) = found {
+            let message = self.unexpected.take(at);
+            if !matches!(message.body, Body::Announced(_)) {
+                self.matched(from, message.length as usize, None, message.body);
+            }
         }
         let answer = [words[1], taken];
         if from == self.own {
@@ -105,7 +107,7 @@ impl State {
         let slot = self.requests.slot(index);
         let peer = slot.completion.peer;
         match slot.work {
-            Work::Announced { key } if taken => self.actions.push(Action::Withdraw { to: peer, key }),
+            Work::Announced { key, .. } if taken => self.actions.push(Action::Withdraw { to: peer, key }),
             Work::Unacknowledged if taken => {}
             Work::Cancelling => {}
             _ => return,

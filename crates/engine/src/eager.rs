@@ -1,7 +1,7 @@
 //! Sending: the immediate path of small messages, the choice of protocol, and the eager protocol.
 //!
 //! A message is eager while it fits the wire's slot, the configured limit and the credit of the pair; otherwise it is
-//! announced. The choice never reorders: whatever is chosen enters the same stream of headers, and while the queue of a peer
+//! announced, and says whether only credit was missing. The choice never reorders: whatever is chosen enters the same stream of headers, and while the queue of a peer
 //! holds anything every message to it goes through that queue.
 
 use std::ptr;
@@ -154,16 +154,20 @@ impl<W: Wire> Engine<W> {
         let Engine { wire, state } = self;
         let slot = state.requests.slot(index);
         let to = slot.completion.peer;
-        let Work::Queued { source, mode, .. } = &slot.work else { return self.announce(index) };
+        let Work::Queued { source, mode, .. } = &slot.work else { return self.announce(index, false) };
         let length = source.length();
-        let prefix = if *mode == Mode::Synchronous { REQUEST_BYTES } else { 0 };
+        let synchronous = *mode == Mode::Synchronous;
+        let prefix = if synchronous { REQUEST_BYTES } else { 0 };
         let contiguous = matches!(source, Source::Bytes { .. });
         let total = length.saturating_add(prefix);
         let fits = contiguous && total <= SHORT_BYTES || total <= wire.copied_limit(to);
-        let eager = fits
-            && length <= state.limits.eager_bytes
-            && state.peers.at(to).credit >= length.saturating_add(MESSAGE_OVERHEAD);
-        if eager { self.send_eager(index, length, prefix) } else { self.announce(index) }
+        if !fits || length > state.limits.eager_bytes {
+            return self.announce(index, false);
+        }
+        if state.peers.at(to).credit < length.saturating_add(MESSAGE_OVERHEAD) {
+            return self.announce(index, !synchronous);
+        }
+        self.send_eager(index, length, prefix)
     }
 
     /// Sends header and payload together; a `prefix` is the request that waits for the acknowledgement.

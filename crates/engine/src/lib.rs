@@ -14,9 +14,11 @@ mod bins;
 pub mod board;
 mod buffers;
 mod cancel;
+mod closed;
 mod direct;
 mod eager;
 mod exchange;
+mod flow;
 mod matching;
 pub mod messages;
 mod peers;
@@ -27,6 +29,7 @@ pub mod protocol;
 mod receive;
 mod rendezvous;
 mod requests;
+mod slab;
 #[doc(hidden)]
 pub mod testing;
 mod unexpected;
@@ -37,10 +40,14 @@ use towpath_transport::Wire;
 pub use direct::Soon;
 pub use eager::{Mode, Sent};
 pub use exchange::{Exchange, Part, Rest};
+pub use flow::Headroom;
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, Pending, RequestId};
 
 use arrivals::State;
+
+/// Bytes that each sender may have under way unless the setting says otherwise.
+const UNEXPECTED_BYTES: usize = 1 << 20;
 
 /// What bounds the eager protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +55,8 @@ pub struct Limits {
     /// Largest eager message in bytes; a wire may allow less. `usize::MAX` leaves the choice to the wire.
     pub eager_bytes: usize,
     /// Eager bytes (with [`protocol::MESSAGE_OVERHEAD`] for each message) that may be under way to one peer, received
-    /// by it or not, before messages to it are only announced.
+    /// by it or not, before messages to it are only announced; the receiver may grant more
+    /// ([`Engine::grow_within`]).
     pub unexpected_bytes: usize,
 }
 
@@ -58,7 +66,7 @@ impl Limits {
         let bytes = |name| config::number(name).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         Limits {
             eager_bytes: bytes("TOWPATH_EAGER_BYTES").unwrap_or(usize::MAX),
-            unexpected_bytes: bytes("TOWPATH_UNEXPECTED_BYTES").unwrap_or(1 << 20),
+            unexpected_bytes: bytes("TOWPATH_UNEXPECTED_BYTES").unwrap_or(UNEXPECTED_BYTES),
         }
     }
 }

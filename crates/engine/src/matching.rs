@@ -35,6 +35,22 @@ impl Pattern {
         Pattern { context: words[0], key: u64::from(from.0) << 32 | words[1] & MASKS[2], mask: MASKS[0] }
     }
 
+    /// The envelope of a message, from what a pattern of it had.
+    #[inline]
+    pub(crate) fn of(context: u64, key: u64) -> Pattern {
+        Pattern { context, key, mask: MASKS[0] }
+    }
+
+    /// The sender of a message.
+    pub(crate) fn source(&self) -> PeerIndex {
+        PeerIndex((self.key >> 32) as u32)
+    }
+
+    /// The tag of a message.
+    pub(crate) fn tag(&self) -> i32 {
+        self.key as u32 as i32
+    }
+
     /// Whether a receive of one pattern takes a message of the other.
     #[inline]
     pub(crate) fn matches(&self, other: &Pattern) -> bool {

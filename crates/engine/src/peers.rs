@@ -1,7 +1,8 @@
 //! What the engine keeps for each peer: one cache line of counters, and a queue only while something waits.
 //!
-//! Credit (the bound on floods): a sender may have [`Limits::unexpected_bytes`](crate::Limits) of eager messages under way to
-//! a peer; the receiver gives consumed bytes back in batches. Without credit a message is announced, never delayed.
+//! Credit (the bound on floods): a sender may have [`Limits::unexpected_bytes`](crate::Limits) of
+//! eager messages under way to a peer, and what the receiver grants beyond (`flow`); the receiver
+//! gives consumed bytes back in batches. Without credit a message is announced, never delayed.
 //! Order: while the queue of a peer holds anything, everything to that peer goes through it.
 
 use std::collections::VecDeque;
@@ -25,10 +26,18 @@ pub(crate) struct Peer {
     pub(crate) credit: usize,
     /// Eager bytes consumed and not yet given back.
     pub(crate) consumed: usize,
+    /// Eager bytes that this peer may have under way to this process, kept ones included.
+    pub(crate) granted: usize,
+    /// Eager bytes of this peer in the unexpected queue.
+    pub(crate) kept: usize,
     /// Messages of the program sent so far.
     pub(crate) sent: u64,
     /// Messages of the program received so far.
     pub(crate) arrived: u64,
+    /// Once fewer bytes of what was granted are left to the peer, it is to get more.
+    pub(crate) extend_below: u32,
+    /// The peer was asked to return credit and has not answered.
+    pub(crate) recalled: bool,
     /// The queue holds something, or the peer is lost: nothing may be sent past it.
     pub(crate) blocked: bool,
     /// Nothing comes from or goes to this peer any more.
@@ -50,6 +59,8 @@ impl Peer {
 pub(crate) struct Peers {
     table: Vec<Peer>,
     credit: usize,
+    /// [`Peer::extend_below`] of new peers.
+    extend_below: u32,
     /// Peers with something in their queue.
     pub(crate) backlog: Vec<PeerIndex>,
     /// Some peer is lost.
@@ -59,7 +70,7 @@ pub(crate) struct Peers {
 impl Peers {
     /// A table for `peers` peers, each with this credit to start with.
     pub(crate) fn new(peers: usize, credit: usize) -> Peers {
-        let mut all = Peers { table: Vec::new(), credit, backlog: Vec::new(), any_lost: false };
+        let mut all = Peers { table: Vec::new(), credit, extend_below: 0, backlog: Vec::new(), any_lost: false };
         all.grow(peers);
         all
     }
@@ -67,8 +78,27 @@ impl Peers {
     #[cold]
     fn grow(&mut self, peers: usize) {
         let credit = self.credit;
-        let fresh = || Peer { credit, consumed: 0, sent: 0, arrived: 0, blocked: false, lost: false, queue: None };
+        let extend_below = self.extend_below;
+        let fresh = || Peer {
+            credit,
+            consumed: 0,
+            granted: credit,
+            kept: 0,
+            sent: 0,
+            arrived: 0,
+            extend_below,
+            recalled: false,
+            blocked: false,
+            lost: false,
+            queue: None,
+        };
         self.table.resize_with(peers, fresh);
+    }
+
+    /// From now on peers are to get more once fewer bytes of what was granted are left to them.
+    pub(crate) fn extend_below(&mut self, bytes: u32) {
+        self.extend_below = bytes;
+        self.table.iter_mut().for_each(|peer| peer.extend_below = bytes);
     }
 
     /// A peer, added when it is new.

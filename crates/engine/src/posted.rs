@@ -4,8 +4,24 @@
 //! arrival asks at most four bins and takes the entry with the smallest order number, whatever the length of the queue.
 //! Invariant: every entry of the front is older than every binned one (the front takes an entry only while no bin holds any).
 
-use crate::bins::Bins;
+use crate::bins::{Bins, Links, Neighbors};
 use crate::matching::{Front, NONE, Pattern};
+
+/// A binned receive.
+#[derive(Debug)]
+struct Binned {
+    pattern: Pattern,
+    /// Grows from receive to receive.
+    order: u64,
+    request: u32,
+    neighbors: Neighbors,
+}
+
+impl Links for Vec<Binned> {
+    fn of(&mut self, entry: u32) -> &mut Neighbors {
+        &mut self[entry as usize].neighbors
+    }
+}
 
 /// Posted receives; values are request indices.
 #[derive(Debug)]
@@ -14,12 +30,22 @@ pub(crate) struct Posted {
     binned: usize,
     order: u64,
     bins: Bins,
+    /// The binned receives, and entries that are free for others.
+    pool: Vec<Binned>,
+    free: Vec<u32>,
 }
 
 impl Posted {
     /// An empty queue whose front takes at most `limit` entries.
     pub(crate) fn new(limit: usize) -> Posted {
-        Posted { front: Front::new(limit), binned: 0, order: 0, bins: Bins::default() }
+        Posted {
+            front: Front::new(limit),
+            binned: 0,
+            order: 0,
+            bins: Bins::default(),
+            pool: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Appends a receive. Returns its link for [`Posted::remove`].
@@ -36,7 +62,27 @@ impl Posted {
     fn bin(&mut self, pattern: Pattern, request: u32) -> u32 {
         self.binned += 1;
         self.order += 1;
-        self.bins.append(pattern.kind(), pattern.context, pattern.key, self.order, request)
+        let binned = Binned { pattern, order: self.order, request, neighbors: Neighbors::NONE };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.pool[at as usize] = binned;
+                at
+            }
+            None => {
+                self.pool.push(binned);
+                self.pool.len() as u32 - 1
+            }
+        };
+        self.bins.append(&mut self.pool, pattern.kind(), pattern.context, pattern.key, at);
+        at
+    }
+
+    fn unbin(&mut self, at: u32) -> u32 {
+        let Binned { pattern, request, .. } = self.pool[at as usize];
+        self.bins.remove(&mut self.pool, pattern.kind(), pattern.context, pattern.key, at);
+        self.free.push(at);
+        self.binned -= 1;
+        request
     }
 
     /// Takes the oldest receive that matches an arriving message.
@@ -53,16 +99,14 @@ impl Posted {
     fn take_binned(&mut self, message: Pattern) -> Option<u32> {
         let oldest = (0..4)
             .filter_map(|kind| self.bins.oldest(kind, message.context, message.key))
-            .min_by_key(|found| found.0)?;
-        self.binned -= 1;
-        Some(self.bins.remove(oldest.1))
+            .min_by_key(|at| self.pool[*at as usize].order)?;
+        Some(self.unbin(oldest))
     }
 
     /// Takes a receive back that has not been matched.
     pub(crate) fn remove(&mut self, request: u32, link: u32) {
         if link != NONE {
-            self.binned -= 1;
-            self.bins.remove(link);
+            self.unbin(link);
         } else if let Some(position) = self.front.position(request) {
             self.front.remove(position);
         }

@@ -7,7 +7,7 @@ use towpath_transport::Wire;
 
 use crate::Engine;
 use crate::matching::Pattern;
-use crate::unexpected::{Body, Message};
+use crate::unexpected::Seen;
 
 /// What a probe tells of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    fn of(message: &Message) -> Envelope {
-        Envelope { peer: message.from, source_rank: message.rank, tag: message.tag, bytes: message.length }
+    fn of((peer, source_rank, tag, bytes): Seen) -> Envelope {
+        Envelope { peer, source_rank, tag, bytes }
     }
 }
 
@@ -37,7 +37,7 @@ impl<W: Wire> Engine<W> {
     #[inline]
     pub fn iprobe(&mut self, from: Option<PeerIndex>, context: ContextId, tag: Option<i32>) -> Option<Envelope> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
-        self.state.unexpected.peek(at).map(Envelope::of)
+        Some(Envelope::of(self.state.unexpected.see(at)))
     }
 
     /// As [`Engine::iprobe`], and takes the message out of matching: only [`Engine::imrecv`] receives it now.
@@ -48,7 +48,7 @@ impl<W: Wire> Engine<W> {
         tag: Option<i32>,
     ) -> Option<(MessageId, Envelope)> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
-        let envelope = self.state.unexpected.peek(at).map(Envelope::of)?;
+        let envelope = Envelope::of(self.state.unexpected.see(at));
         let generation = self.state.unexpected.extract(at);
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
@@ -56,24 +56,5 @@ impl<W: Wire> Engine<W> {
     /// Whether a message that has not come yet never will: probes ask for it from this peer, and the peer is lost.
     pub fn probes_in_vain(&self, from: Option<PeerIndex>) -> bool {
         from.is_some_and(|peer| self.state.peers.is_lost(peer))
-    }
-
-    /// A communicator is freed and no receive will ask for this context again: drops waiting eager messages of it that
-    /// nobody waits for. Messages whose sender waits for a match stay.
-    pub fn close_context(&mut self, context: ContextId) {
-        let state = &mut self.state;
-        let unwanted = |message: &Message| {
-            message.envelope.context == context.0
-                && message.acknowledge.is_none()
-                && !matches!(message.body, Body::Announced(_))
-        };
-        let queue = &state.unexpected;
-        let dropped: Vec<u32> = queue.waiting().filter(|at| queue.peek(*at).is_some_and(unwanted)).collect();
-        for at in dropped {
-            if let Some(message) = state.unexpected.take(at) {
-                state.matched(message.from, message.length as usize, None, message.body);
-            }
-        }
-        self.act();
     }
 }

@@ -1,7 +1,7 @@
 //! What the engine writes into the headers: the protocol numbers and the two words of each.
 //!
-//! Messages of the program (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`) carry the envelope: words[0] is the context,
-//! words[1] the tag in the low half and the sender's rank in the high half. The other protocols have no payload and use
+//! Messages of the program (`EAGER`, `EAGER_SYNCHRONOUS`, `ANNOUNCE`, `POSTPONE`) carry the
+//! envelope: words[0] is the context, words[1] the tag in the low half and the sender's rank in the high half. The other protocols have no payload and use
 //! the words as written below. Messages of the program are numbered per pair by counting on both sides, which works because
 //! a wire keeps order: that number names a message in a cancel request without a byte in the header.
 
@@ -20,8 +20,17 @@ pub const ACKNOWLEDGE: u8 = 4;
 pub const CANCEL: u8 = 5;
 /// Answer to [`CANCEL`]: words[0] is the sender's request, words[1] is 1 when the message was still unmatched and is gone.
 pub const CANCELLED: u8 = 6;
-/// The receiver consumed words[0] more bytes of eager messages.
+/// The sender may send words[0] more bytes of eager messages.
 pub const CREDIT: u8 = 7;
+
+/// As [`ANNOUNCE`], of a message that would have been eager had its sender had credit: the receiver
+/// may pull before matching.
+pub const POSTPONE: u8 = 8;
+
+/// The receiver wants back up to words[0] bytes of credit that the sender does not use.
+pub const RECALL: u8 = 9;
+/// Answer to [`RECALL`]: the sender gives words[0] bytes of credit back.
+pub const RETURN: u8 = 10;
 
 /// Bytes in front of a synchronous eager message.
 pub const REQUEST_BYTES: usize = 8;
@@ -29,7 +38,7 @@ pub const REQUEST_BYTES: usize = 8;
 pub const ANNOUNCEMENT_BYTES: usize = 24;
 
 /// What one message costs of its sender's credit besides its bytes: the room that a waiting message takes at the receiver.
-pub const MESSAGE_OVERHEAD: usize = 192;
+pub const MESSAGE_OVERHEAD: usize = 64;
 
 /// Header of a message of the program.
 #[inline]

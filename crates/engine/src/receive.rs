@@ -9,7 +9,6 @@ use crate::arrivals::deliver;
 use crate::matching::{NONE, Pattern};
 use crate::probe::MessageId;
 use crate::requests::{Completion, RequestId, Work};
-use crate::unexpected::Body;
 
 /// Peer of a receive that accepts any source, while it is not matched.
 pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
@@ -36,7 +35,7 @@ impl<W: Wire> Engine<W> {
         })
     }
 
-    /// Delivers a waiting message unless it is announced. `take` gets the bytes and their number, and says how many had
+    /// Delivers a waiting message if its bytes are here. `take` gets the bytes and their number, and says how many had
     /// room and whether some had none.
     pub(crate) fn receive_waiting(
         &mut self,
@@ -44,10 +43,10 @@ impl<W: Wire> Engine<W> {
         take: impl FnOnce(*const u8, usize) -> (u64, bool),
     ) -> Option<Completion> {
         let state = &mut self.state;
-        if matches!(state.unexpected.peek(at)?.body, Body::Announced(_)) {
+        if !state.unexpected.is_here(at) {
             return None;
         }
-        let message = state.unexpected.take(at)?;
+        let message = state.unexpected.take(at);
         let length = message.length as usize;
         let (bytes, truncated) = take(message.body.pointer(), length);
         state.matched(message.from, length, message.acknowledge, message.body);
@@ -102,9 +101,8 @@ impl<W: Wire> Engine<W> {
         let state = &mut self.state;
         let index = state.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
         let id = state.requests.id(index);
-        if let Some(message) = state.unexpected.take(at) {
-            state.receive(index, target, message);
-        }
+        let message = state.unexpected.take(at);
+        state.receive(index, target, message);
         self.act();
         id
     }
@@ -115,7 +113,7 @@ impl<W: Wire> Engine<W> {
     /// As [`Engine::irecv`].
     pub unsafe fn imrecv(&mut self, message: MessageId, target: Target) -> Option<RequestId> {
         let state = &mut self.state;
-        let message = state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u32)?;
+        let message = state.unexpected.take_extracted(message.0 as u32, (message.0 >> 32) as u16)?;
         let index = state.requests.add(Completion::of(message.from, message.rank, message.tag, 0), Work::None);
         let id = state.requests.id(index);
         state.receive(index, target, message);

@@ -9,6 +9,7 @@ use towpath_base::transfer::{Source, Target};
 use towpath_transport::RegionKey;
 
 use crate::eager::Mode;
+use crate::flow::Fetch;
 use crate::receive::ANY_PEER;
 
 /// Names a request: index in the low half, generation in the high half (31 bits).
@@ -64,12 +65,15 @@ pub(crate) enum Work {
     Posted { target: Target, link: u32 },
     /// A receive whose bytes the wire is bringing.
     Pulling,
+    /// A message whose bytes the wire is bringing before it is matched. Boxed because few are.
+    Fetching(Box<Fetch>),
     /// A send that waits in the queue of its peer.
     Queued { source: Source, context: ContextId, mode: Mode },
     /// A published send whose announcement waits in the queue of its peer.
-    Published { key: RegionKey, context: ContextId },
+    /// It is `postponed` for lack of credit.
+    Published { key: RegionKey, context: ContextId, postponed: bool },
     /// An announced send whose region has not been released.
-    Announced { key: RegionKey },
+    Announced { key: RegionKey, postponed: bool },
     /// A synchronous eager send that has not been acknowledged.
     Unacknowledged,
     /// A finished eager send whose cancel request has not been answered.

@@ -7,7 +7,7 @@ use support::order_model::Model;
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_engine::testing::{Logged, Manners, Network, Random};
-use towpath_engine::{Engine, Limits};
+use towpath_engine::{Engine, Headroom, Limits};
 use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::{Segment, Wire, Wires, strict};
@@ -117,6 +117,34 @@ fn many_ranks_on_rough_wires() {
 fn little_credit() {
     for (seed, unexpected_bytes) in [(30, 0), (31, 1000), (32, 20_000)] {
         run(3, Manners { seed, ..Manners::ROUGH }, Limits { eager_bytes: usize::MAX, unexpected_bytes });
+    }
+}
+
+/// With credit that grows while there is memory, and memory that comes and goes.
+fn check_growing<W: Wire>(mut engines: Vec<Engine<Logged<W>>>, seed: u64) {
+    for (me, engine) in (0..).zip(&mut engines) {
+        let mut random = Random(seed + me);
+        engine.grow_within(move || Headroom { free: (64 << 20) + (random.below(3) << 20), ranks: 2 });
+    }
+    let mut model = Model::new(engines, seed, OPEN);
+    model.cancels_sends = false;
+    while model.messages < messages() {
+        model.step();
+    }
+    model.finish();
+    assert!(messages() < MESSAGES || model.postponed > 10, "{} messages were postponed", model.postponed);
+}
+
+#[test]
+fn credit_that_grows() {
+    for (seed, unexpected_bytes) in [(33, 0), (34, 1000), (35, 5_000)] {
+        let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes };
+        let network = Network::new(3, Manners { seed, ..Manners::ROUGH });
+        let engine = |me| Engine::new(Logged::new(network.wire(me)), limits, 3);
+        check_growing((0..3).map(engine).collect(), seed);
+        let settings =
+            Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
+        check_growing(engines_on_wires(3, settings, limits), seed);
     }
 }
 

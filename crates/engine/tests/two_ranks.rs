@@ -315,19 +315,6 @@ fn a_flood_stays_within_its_credit() {
 }
 
 #[test]
-fn closing_a_context_drops_what_nobody_waits_for() {
-    let mut world = World::plain(2);
-    let data = pattern(1, 100);
-    let eager = world.send(0, 1, 1, bytes(&data), Mode::Standard);
-    let waited = world.send(0, 1, 2, bytes(&data), Mode::Synchronous);
-    world.progress();
-    world.engines[1].close_context(CONTEXT);
-    assert!(world.engines[1].iprobe(None, CONTEXT, Some(1)).is_none());
-    assert!(world.engines[1].iprobe(None, CONTEXT, Some(2)).is_some());
-    assert!(world.engines[0].is_complete(eager) && !world.engines[0].is_complete(waited));
-}
-
-#[test]
 fn patterns_send_and_receive_by_tickets() {
     let mut world = World::plain(2);
     for length in [0, 8, 100_000] {

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod malloc;
 pub mod membarrier;
 pub mod memory;
+pub mod pages;
 pub mod resources;
 pub mod thread;
 pub mod wait;

@@ -117,6 +117,20 @@ pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     }
 }
 
+/// Bytes that this process may still take: what the host has available, or what its memory groups
+/// leave if that is less.
+pub fn available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let host = available_of(&text).unwrap_or(u64::MAX);
+    crate::cgroup::memory_headroom().map_or(host, |group| group.min(host))
+}
+
+/// Reads "MemAvailable:    1234 kB".
+fn available_of(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// A shared mapping of the first bytes of a file; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
@@ -322,6 +336,13 @@ mod tests {
         read_process(std::process::id(), there.as_ptr() as u64, &mut here).unwrap();
         assert_eq!(here, there);
         assert!(read_process(std::process::id(), 8, &mut here).is_err());
+    }
+
+    #[test]
+    fn the_available_memory_is_read() {
+        assert_eq!(available_of("MemTotal:  9 kB\nMemAvailable:      12 kB\n"), Some(12 << 10));
+        assert_eq!(available_of("MemTotal:  9 kB\n"), None);
+        assert!(available() > 0);
     }
 
     #[test]

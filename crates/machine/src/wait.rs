@@ -81,6 +81,8 @@ pub struct Waiter {
     yields: u32,
     began: Option<Instant>,
     sleeps: u64,
+    /// No sleep lasts longer.
+    longest_sleep: Option<Duration>,
     place: Place,
     bell: Option<Bell>,
 }
@@ -116,6 +118,7 @@ impl Waiter {
             yields: 0,
             began: None,
             sleeps: 0,
+            longest_sleep: None,
             place: Place::default(),
             bell: None,
         };
@@ -170,6 +173,12 @@ impl Waiter {
     /// How often this waiter has slept.
     pub fn sleeps(&self) -> u64 {
         self.sleeps
+    }
+
+    /// From now on no sleep lasts longer, or (`None`) sleeps last until somebody ends them.
+    #[inline]
+    pub fn limit_sleep(&mut self, longest: Option<Duration>) {
+        self.longest_sleep = longest;
     }
 
     /// Something happened: the next wait begins anew.
@@ -273,7 +282,7 @@ impl Waiter {
             self.place.leave(head);
             match &self.bell {
                 Some(bell) => bell.sleep(),
-                None => futex::wait(&own.sleep, ON_WORD, None),
+                None => futex::wait(&own.sleep, ON_WORD, self.longest_sleep),
             }
         }
         own.sleep.store(0, Ordering::Relaxed);

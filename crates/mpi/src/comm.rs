@@ -18,6 +18,7 @@ use crate::errors::Errhandler;
 use crate::face::Handle;
 use crate::group::Group;
 use crate::info::Pairs;
+use crate::lane::Lane;
 use crate::multicast;
 use crate::topologies::declaration::Claim;
 use crate::topology::Topology;
@@ -256,6 +257,29 @@ impl Comm {
             Form::Nonblocking => (1 << 14) + number % (1 << 14),
             Form::Persistent => (1 << 15) + number % (1 << 15),
         }
+    }
+}
+
+/// Contexts of communicators that are gone and that the engine does not know of yet.
+static CLOSED: Mutex<Vec<ContextId>> = Mutex::new(Vec::new());
+
+impl Drop for Comm {
+    /// Nobody can receive a point-to-point message in this context any more: neither the handle nor
+    /// a persistent request refers to the communicator. Messages of collective operations are left
+    /// alone, because one that is under way may still wait for them.
+    fn drop(&mut self) {
+        if self.handle().0 != 0 {
+            CLOSED.lock().unwrap().push(self.context().on(Plane::PointToPoint));
+        }
+    }
+}
+
+/// Tells the engine of contexts whose communicators are gone. The last reference may go anywhere,
+/// so this is done at the next occasion.
+pub(crate) fn close_contexts(lane: &Lane) {
+    let contexts = std::mem::take(&mut *CLOSED.lock().unwrap());
+    if !contexts.is_empty() {
+        lane.with(|state| contexts.into_iter().for_each(|context| state.engine.close_context(context)));
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_engine::messages::Team;
 
-use crate::comm::{Comm, Form, Remote};
+use crate::comm::{Comm, Form, Remote, close_contexts};
 use crate::constants::*;
 use crate::error::{Error, Result, fail};
 use crate::face::Handle;
@@ -69,6 +69,7 @@ pub(crate) fn insert(comm: Comm) -> Result<Handle> {
         fail!(ERR_NO_MEM, "too many communicators exist; free some");
     };
     comm.set_handle(handle);
+    close_contexts(world::lane()?);
     Ok(handle)
 }
 
@@ -324,7 +325,9 @@ pub fn comm_free(comm: &mut Handle) -> Result<()> {
     }
     multicast::forget(&object)?;
     drop(object);
-    forget_ended(world::lane()?);
+    let lane = world::lane()?;
+    close_contexts(lane);
+    forget_ended(lane);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_engine::Engine;
 use towpath_transport::Wires;
 
+use crate::held_up::{self, Watchdog};
 use crate::request_table::Requests;
 use crate::runs::Runs;
 use crate::wait_target::{Published, WaitTarget};
@@ -241,9 +242,11 @@ impl Lane {
     ) -> R {
         waiting.reset();
         let mut published = Published::default();
+        let mut watch = Watchdog::default();
         loop {
             let moved = self.poll();
-            if let Some(result) = self.with(&mut *ready) {
+            let (result, watched) = self.with(|state| (ready(state), state.engine.may_be_held_up()));
+            if let Some(result) = result {
                 waiting.reset();
                 return result;
             }
@@ -252,6 +255,7 @@ impl Lane {
                 continue;
             }
             let mut found = None;
+            waiting.limit_sleep(watched);
             waiting.idle(|| {
                 found = self.with(&mut *ready);
                 let moved = found.is_some() || self.poll();
@@ -263,6 +267,21 @@ impl Lane {
             if let Some(result) = found {
                 return result;
             }
+            if watched && watch.is_due(waiting) {
+                self.look_at_flow(&watch, waiting);
+            }
+        }
+    }
+
+    /// Looks for room that others wait for, and tells the user when this process has waited long
+    /// for room.
+    #[cold]
+    fn look_at_flow(&self, watch: &Watchdog, waiting: &Waiting) {
+        self.with(|state| state.engine.look_for_room());
+        if watch.waits_long()
+            && let Some((peer, wire)) = self.with(|state| state.engine.held_up())
+        {
+            held_up::tell(waiting.segment(), peer, wire);
         }
     }
 

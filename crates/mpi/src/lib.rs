@@ -26,6 +26,7 @@ pub mod groups;
 mod handle;
 mod hardware;
 mod heap;
+mod held_up;
 pub mod info;
 mod intercomm;
 pub mod intercommunicators;

@@ -1,8 +1,10 @@
 //! Building the lane: cores, waiting policy, wires and engine.
 
+use towpath_base::config;
 use towpath_base::ids::PeerIndex;
-use towpath_engine::{Engine, Limits};
+use towpath_engine::{Engine, Headroom, Limits};
 use towpath_launch::client::Job;
+use towpath_machine::memory;
 use towpath_machine::wait::{Bell, Waiter};
 use towpath_transport::Wires;
 use towpath_transport::shm::Segment;
@@ -26,6 +28,11 @@ pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lan
     }
     let waiting = Waiting::new(waiter, segment.clone());
     wires.set_across(towpath_datatype::copy_across);
-    let engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
+    let mut engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
+    let fixed = "TOWPATH_UNEXPECTED_BYTES";
+    if config::setting(fixed).and_then(|text| config::number_of(fixed, &text).0).is_none() {
+        let ranks = u64::from(job.local_ranks.len() as u32);
+        engine.grow_within(move || Headroom { free: memory::available(), ranks });
+    }
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

@@ -1,7 +1,12 @@
 //! How the waiting loop of the lane idles: the policy of `machine::wait` on this process's control page.
 
+use std::time::Duration;
+
 use towpath_machine::wait::Waiter;
 use towpath_transport::shm::Segment;
+
+/// Longest sleep of a process that has to look after the flow of messages.
+const WATCHFUL_SLEEP: Duration = Duration::from_secs(1);
 
 /// The waiter of the thread that holds the baton, and the segment it watches.
 pub struct Waiting {
@@ -19,6 +24,22 @@ impl Waiting {
     #[inline]
     pub fn reset(&mut self) {
         self.waiter.reset();
+    }
+
+    /// Says whether the next sleeps are to end soon, because time matters to what is waited for.
+    #[inline]
+    pub fn limit_sleep(&mut self, limited: bool) {
+        self.waiter.limit_sleep(limited.then_some(WATCHFUL_SLEEP));
+    }
+
+    /// How often this process has slept.
+    pub fn sleeps(&self) -> u64 {
+        self.waiter.sleeps()
+    }
+
+    /// The segment that is watched.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
     }
 
     /// Nothing moved: spin, yield or sleep. `recheck` makes one more round of progress before a sleep.

@@ -579,7 +579,7 @@ pub(crate) fn say_lines(lines: &str) {
 }
 
 /// A line on standard error in one write: ranks that fail at once do not tear each other's lines.
-fn say(sentence: &str) {
+pub(crate) fn say(sentence: &str) {
     say_lines(&format!("towpath: {sentence}"));
 }
 

@@ -28,6 +28,8 @@ struct Sent {
     request: Option<RequestId>,
     synchronous: bool,
     announced: bool,
+    /// Announced for lack of credit, so it may have been fetched.
+    postponed: bool,
     number: Option<u64>,
     matched: bool,
     cancelled: bool,
@@ -86,6 +88,10 @@ pub struct Model<W: Wire> {
     /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels that took, cancels that did not,
     /// receives that made progress themselves and met their message meanwhile, and that did not.
     pub seen: [usize; 7],
+    /// Messages that were postponed for lack of credit.
+    pub postponed: usize,
+    /// Whether sends are cancelled: the account does not know whether a postponed message has been fetched.
+    pub cancels_sends: bool,
 }
 
 impl<W: Wire> Model<W> {
@@ -104,6 +110,8 @@ impl<W: Wire> Model<W> {
             open,
             messages: 0,
             seen: [0; 7],
+            postponed: 0,
+            cancels_sends: true,
         }
     }
 
@@ -131,7 +139,7 @@ impl<W: Wire> Model<W> {
             60..64 => self.matched_probe(me),
             64..70 => self.matched_receive(me),
             70..74 => self.cancel_receive(me),
-            74..78 => self.cancel_send(me),
+            74..78 if self.cancels_sends => self.cancel_send(me),
             _ => self.progress(me),
         }
     }
@@ -183,6 +191,7 @@ impl<W: Wire> Model<W> {
             request,
             synchronous,
             announced: false,
+            postponed: false,
             number: None,
             matched: false,
             cancelled: false,
@@ -245,7 +254,8 @@ impl<W: Wire> Model<W> {
         let done = unsafe {
             self.engines[me].try_receive_now(source.map(peer), ContextId(context), tag, buffer.as_mut_ptr(), 99)
         };
-        assert_eq!(done.is_none(), self.sent[&message].announced);
+        let sent = &self.sent[&message];
+        assert!(sent.postponed || done.is_none() == sent.announced);
         if let Some(done) = done {
             self.take_unexpected(me, message);
             self.compare(message, &done, &buffer, 99);
@@ -421,7 +431,7 @@ impl<W: Wire> Model<W> {
         let from = arrival.from.slot();
         let Arrival { header, .. } = arrival;
         match header.protocol {
-            protocol::EAGER | protocol::EAGER_SYNCHRONOUS | protocol::ANNOUNCE => {
+            protocol::EAGER | protocol::EAGER_SYNCHRONOUS | protocol::ANNOUNCE | protocol::POSTPONE => {
                 let stream = &mut self.ranks[me].streams[from];
                 let name = stream.0.pop_front().expect("something arrives that was not sent");
                 let number = stream.1;
@@ -431,6 +441,8 @@ impl<W: Wire> Model<W> {
                 assert_eq!(header.words, envelope, "messages of a pair overtake each other");
                 sent.number = Some(number);
                 sent.announced = header.protocol == protocol::ANNOUNCE;
+                sent.postponed = header.protocol == protocol::POSTPONE;
+                self.postponed += usize::from(sent.postponed);
                 self.match_arrival(me, name);
             }
             protocol::CANCEL => {
@@ -467,7 +479,9 @@ impl<W: Wire> Model<W> {
         for name in names {
             let receive = &self.ranks[me].receives[&name];
             let Some(done) = self.engines[me].take(receive.request) else {
-                let waits = receive.matched.is_none_or(|message| self.sent[&message].announced);
+                let waits = receive
+                    .matched
+                    .is_none_or(|message| self.sent[&message].announced || self.sent[&message].postponed);
                 assert!(waits && !receive.cancelled, "a receive should be complete");
                 continue;
             };
