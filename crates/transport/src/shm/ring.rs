@@ -48,7 +48,7 @@ impl<W: Words> RingSender<W> {
     }
 
     /// A line, and `bytes` of payload (0: none); `None` when the receiver has to consume something first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn claim(&mut self, bytes: usize) -> Option<Claim> {
         if self.next.wrapping_sub(self.consumed) > self.mask {
             self.look();
@@ -86,7 +86,7 @@ impl<W: Words> RingSender<W> {
     }
 
     /// Hands the claimed line, filled but for the flag, to the receiver.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn commit(&mut self) {
         let line = self.next & self.mask;
         self.payload.ends[line as usize] = self.payload.head;
@@ -109,6 +109,7 @@ impl<W: Words> RingSender<W> {
         self.payload.give_back(limit as u32);
     }
 
+    #[inline(never)]
     fn look(&mut self) {
         let consumed = self.progress.load_acquire(0);
         if consumed != self.consumed {
