@@ -197,7 +197,8 @@ pub(super) unsafe fn mixed(
 /// Refuses buffers that share bytes (6.2), where both begin at the same address; of other overlaps nothing is known.
 #[inline]
 pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usize) -> Result<()> {
-    if send.pointer() == receive.pointer() && !send.pointer().is_null() && send.overlaps(sends, receive, receives) {
+    let may = send.pointer() == receive.pointer() && !send.pointer().is_null() && sends > 0 && receives > 0;
+    if may && send.overlaps(sends, receive, receives) {
         return aliased();
     }
     Ok(())
@@ -206,7 +207,8 @@ pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usi
 /// As [`apart`], for one buffer and the blocks of all ranks.
 #[inline]
 pub(super) fn apart_from(own: &Buffer, all: &Blocks, number: usize) -> Result<()> {
-    if own.pointer == all.pointer() && !own.pointer.is_null() && own.overlaps(all, number) {
+    let may = own.pointer == all.pointer() && !own.pointer.is_null() && number > 0;
+    if may && own.overlaps(all, number) {
         return aliased();
     }
     Ok(())
