@@ -30,6 +30,7 @@ STAGES = [
     ("packaging", [PYTHON, "tests/packaging.py"], 300),
     ("instructions", [PYTHON, "tests/instructions/run.py"], 180),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
+    ("accepted calls", [PYTHON, "tests/abi/accepted.py"], 200),
     ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
     ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 300),
     ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500|clic 2 hosts 1500 faulty"], 800),

@@ -13,7 +13,7 @@ pub use queries::*;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use towpath_base::sync::{AtomicBool, Ordering};
+use towpath_base::sync::{AtomicBool, AtomicI64, Ordering};
 use towpath_base::transfer::{Source, Target};
 use towpath_datatype::{Basic, Datatype};
 
@@ -38,6 +38,8 @@ pub struct Type {
     row: i64,
     /// The greatest count whose bytes and offsets fit in 63 bits.
     most: i64,
+    /// The greatest count that communication takes: `most`, or 0 before MPI_Type_commit.
+    movable: AtomicI64,
     committed: AtomicBool,
 }
 
@@ -45,8 +47,10 @@ impl Type {
     /// A datatype that is not committed unless it is named.
     pub fn new(datatype: Datatype, predefined: bool) -> Type {
         let row = if datatype.is_contiguous() && datatype.true_lb() == 0 { datatype.size() } else { -1 };
-        let (most, committed) = (datatype.greatest_count(), AtomicBool::new(predefined || datatype.is_committed()));
-        Type { datatype, attributes: Attributes::default(), name: Mutex::new(None), predefined, row, most, committed }
+        let (most, committed) = (datatype.greatest_count(), predefined || datatype.is_committed());
+        let movable = AtomicI64::new(if committed { most } else { 0 });
+        let (attributes, committed) = (Attributes::default(), AtomicBool::new(committed));
+        Type { datatype, attributes, name: Mutex::new(None), predefined, row, most, movable, committed }
     }
 
     /// May it be used in communication?
@@ -58,6 +62,7 @@ impl Type {
     /// MPI_Type_commit.
     pub fn commit(&self) {
         self.datatype.commit();
+        self.movable.store(self.most, Ordering::Relaxed);
         self.committed.store(true, Ordering::Relaxed);
     }
 
@@ -65,6 +70,12 @@ impl Type {
     #[inline(always)]
     pub fn can_have(&self, count: i64) -> bool {
         count as u64 <= self.most as u64
+    }
+
+    /// Whether so many elements may be sent or received: they can exist, and the datatype is committed or there are none.
+    #[inline(always)]
+    pub fn can_move(&self, count: i64) -> bool {
+        count as u64 <= self.movable.load(Ordering::Relaxed) as u64
     }
 
     /// Address and length where `count` elements, which [`Type::can_have`] allows, are one row of bytes.

@@ -53,11 +53,8 @@ pub(crate) struct Incoming<'a> {
 
 #[inline(always)]
 pub(crate) fn check_buffer(buffer: *const c_void, count: i64, kind: &Type) -> Result<()> {
-    if !kind.can_have(count) {
-        return datatypes::bad_count(count, kind, "count");
-    }
-    if !kind.committed() {
-        return uncommitted();
+    if !kind.can_move(count) {
+        return immovable(count, kind);
     }
     if buffer.is_null() && count > 0 && kind.needs_buffer() {
         return no_buffer(count);
@@ -66,7 +63,10 @@ pub(crate) fn check_buffer(buffer: *const c_void, count: i64, kind: &Type) -> Re
 }
 
 #[cold]
-fn uncommitted<T>() -> Result<T> {
+fn immovable(count: i64, kind: &Type) -> Result<()> {
+    if !kind.can_have(count) {
+        return datatypes::bad_count(count, kind, "count");
+    }
     fail!(ERR_TYPE, "argument datatype is not committed; call MPI_Type_commit first")
 }
 #[cold]

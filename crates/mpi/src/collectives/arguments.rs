@@ -46,6 +46,13 @@ pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> 
     Ok(kind)
 }
 
+/// The datatype of `count` elements: MPI_BYTE for no elements of MPI_DATATYPE_NULL or of a datatype that is not committed,
+/// which MPICH and Intel MPI take in MPI_Bcast, MPI_Alltoallw and most neighbourhood calls.
+pub(super) fn of_elements(count: i64, handle: Handle) -> Handle {
+    let unusable = || datatypes::lookup(handle, "datatype").is_ok_and(|kind| !kind.committed());
+    if count == 0 && (handle == DATATYPE_NULL || unusable()) { BYTE } else { handle }
+}
+
 /// Checks a count and the buffer that holds so many elements.
 pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Names) -> Result<()> {
     if !kind.can_have(count) {
@@ -184,7 +191,8 @@ pub(super) unsafe fn mixed(
     let (mut elements, mut bytes) = (Vec::with_capacity(number), Vec::with_capacity(number));
     for (index, &count) in counts.iter().enumerate() {
         // SAFETY: promised by the caller.
-        let kind = datatype(unsafe { types.get(index) }, &format!("{}s[{index}]", names.datatype))?;
+        let handle = of_elements(count, unsafe { types.get(index) });
+        let kind = datatype(handle, &format!("{}s[{index}]", names.datatype))?;
         check(address, count, kind, names)?;
         check_offset(Some(displacements[index]), count, kind, index, names)?;
         bytes.push(kind.datatype.bytes(count));

@@ -14,7 +14,6 @@ use towpath_collective::{Blocks, Buffer, Operation};
 
 use super::arguments::{self, BUFFER, RECEIVE, SEND, is_in_place};
 use super::execution::{Ground, Prepared};
-use crate::constants::{BYTE, DATATYPE_NULL};
 use crate::error::Result;
 use crate::face::{Handle, HandleArray, Integers};
 
@@ -33,8 +32,7 @@ pub(super) unsafe fn bcast<'a>(
     comm: Handle,
 ) -> Result<Prepared<'a>> {
     let ground = Ground::new(comm)?;
-    let nothing = datatype == DATATYPE_NULL && count == 0;
-    let data = || arguments::buffer(buffer, count, if nothing { BYTE } else { datatype }, BUFFER);
+    let data = || arguments::buffer(buffer, count, arguments::of_elements(count, datatype), BUFFER);
     if !ground.comm.is_inter() {
         let root = arguments::root(ground.comm, root)?;
         return ground.with(Operation::Bcast { root, data: data()? });

@@ -57,6 +57,8 @@ pub(super) unsafe fn neighbor_allgather<'a>(
     comm: Handle,
 ) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
+    let (sendtype, recvtype) =
+        (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     arguments::apart_from(&send, &receive, neighbors.sources.len())?;
@@ -94,6 +96,8 @@ pub(super) unsafe fn neighbor_alltoall<'a>(
     comm: Handle,
 ) -> Result<Among<'a>> {
     let (ground, neighbors) = ground(comm)?;
+    let (sendtype, recvtype) =
+        (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
     let send = arguments::blocks(sendbuf, sendcount, sendtype, neighbors.destinations.len(), SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
