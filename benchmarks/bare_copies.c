@@ -2,12 +2,15 @@
  * What two copies cost without any library: two processes send messages to and fro through shared
  * memory. The sender copies from its buffer into shared memory, the receiver from there into its own.
  *
- *     bare_copies latency@SEND/RECEIVE FIRST LAST [pin=CORE,CORE]
+ *     bare_copies latency|ordinary|streamed@SEND/RECEIVE FIRST LAST [pin=CORE,CORE]
  *
  * Prints "name bytes microseconds", half of a round trip: the best over several sizes of the pieces
  * that the receiver may copy while the sender copies the next one, several places of the shared
  * memory relative to a page, and several batches. The processes and the buffers lie as in
  * point_to_point.c: both buffers begin so many bytes behind a page.
+ *
+ * The sender's stores are ordinary or past the caches, whichever is quicker; `ordinary@` and
+ * `streamed@` in place of `latency@` measure one of them alone.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -15,6 +18,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "measure.h"
 
@@ -31,12 +37,33 @@ struct direction {
 static struct direction *ways;
 static char *out, *in;
 
-static void send_message(struct direction *way, char *shared, size_t bytes, size_t piece)
+typedef void (*copying)(char *to, const char *from, size_t length);
+
+static void ordinary(char *to, const char *from, size_t length)
+{
+    memcpy(to, from, length);
+}
+
+/* `to` lies on a line. */
+static void streamed(char *to, const char *from, size_t length)
+{
+#ifdef __SSE2__
+    size_t whole = length / 64 * 64;
+    for (size_t at = 0; at < whole; at += 16)
+        _mm_stream_si128((__m128i *)(to + at), _mm_loadu_si128((const __m128i *)(from + at)));
+    _mm_sfence();
+    memcpy(to + whole, from + whole, length - whole);
+#else
+    memcpy(to, from, length);
+#endif
+}
+
+static void send_message(struct direction *way, char *shared, size_t bytes, size_t piece, copying copy)
 {
     unsigned long before = atomic_load_explicit(&way->filled, memory_order_relaxed);
     for (size_t at = 0; at < bytes; at += piece) {
         size_t length = bytes - at < piece ? bytes - at : piece;
-        memcpy(shared + at, out + at, length);
+        copy(shared + at, out + at, length);
         atomic_store_explicit(&way->filled, before + at + length, memory_order_release);
     }
     if (!bytes)
@@ -70,14 +97,14 @@ static double now(void)
 }
 
 /* Seconds of one way. */
-static double batch(int side, size_t bytes, size_t piece, size_t offset, int rounds, unsigned long *received)
+static double batch(int side, size_t bytes, size_t piece, size_t offset, int rounds, unsigned long *received, copying copy)
 {
     double started = now();
     char *sending = ways[side].bytes + offset, *receiving = ways[!side].bytes + offset;
     for (int i = 0; i < rounds; i++) {
         if (side)
             receive_message(&ways[!side], receiving, bytes, piece, received);
-        send_message(&ways[side], sending, bytes, piece);
+        send_message(&ways[side], sending, bytes, piece, copy);
         if (!side)
             receive_message(&ways[!side], receiving, bytes, piece, received);
     }
@@ -85,7 +112,7 @@ static double batch(int side, size_t bytes, size_t piece, size_t offset, int rou
 }
 
 /* The best of all ways to do it. Both sides go through them in the same order. */
-static double best_of(int side, size_t bytes, unsigned long *received)
+static double best_of(int side, size_t bytes, unsigned long *received, copying copy)
 {
     static const size_t offsets[] = {0, 64, 2048};
     double best = 1e9;
@@ -93,9 +120,9 @@ static double best_of(int side, size_t bytes, unsigned long *received)
         for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
             /* A guess that both sides share: 10 GB/s and 200 ns for each message. */
             int rounds = (int)(BATCH_SECONDS / (2 * (200e-9 + (double)bytes * 1e-10))) + 2;
-            batch(side, bytes, piece, offsets[i], 2, received);
+            batch(side, bytes, piece, offsets[i], 2, received, copy);
             for (int k = 0; k < BATCHES; k++) {
-                double seconds = batch(side, bytes, piece, offsets[i], rounds, received);
+                double seconds = batch(side, bytes, piece, offsets[i], rounds, received, copy);
                 best = seconds < best ? seconds : best;
             }
         }
@@ -106,8 +133,9 @@ int main(int argc, char **argv)
 {
     const char *cores = placement(&argc, argv);
     int sending = 0, receiving = 0;
-    if (argc != 4 || sscanf(argv[1], "latency@%d/%d", &sending, &receiving) != 2) {
-        fprintf(stderr, "usage: bare_copies latency@SEND/RECEIVE FIRST LAST [pin=CORE,CORE]\n");
+    char kind[16] = "";
+    if (argc != 4 || sscanf(argv[1], "%15[a-z]@%d/%d", kind, &sending, &receiving) != 3) {
+        fprintf(stderr, "usage: bare_copies latency|ordinary|streamed@SEND/RECEIVE FIRST LAST [pin=CORE,CORE]\n");
         return 2;
     }
     int first = atoi(argv[2]), last = atoi(argv[3]);
@@ -122,7 +150,11 @@ int main(int argc, char **argv)
     out = block(room + PAGE) - HEADER + sending;
     in = block(room + PAGE) - HEADER + receiving;
     for (int bytes = first; bytes <= last; bytes = next_size(bytes)) {
-        double seconds = best_of(side, (size_t)bytes, &received);
+        double seconds = 1e9;
+        if (strcmp(kind, "streamed"))
+            seconds = best_of(side, (size_t)bytes, &received, ordinary);
+        double past = strcmp(kind, "ordinary") ? best_of(side, (size_t)bytes, &received, streamed) : seconds;
+        seconds = past < seconds ? past : seconds;
         if (!side)
             printf("%s %d %.6g\n", argv[1], bytes, seconds * 1e6);
     }
