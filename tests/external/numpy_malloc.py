@@ -33,9 +33,11 @@ def main():
         assert not theirs.any()
         COMM.Sendrecv(mine, peer, recvbuf=theirs, source=peer)
         assert (theirs == numpy.arange(LARGE) * (peer + 1) + number).all(), number
+    rank = COMM.rank
     child = os.fork()
     if child == 0:
-        same = (mine == numpy.arange(LARGE) * (COMM.rank + 1) + number).all()
+        # A child may not call MPI.
+        same = (mine == numpy.arange(LARGE) * (rank + 1) + number).all()
         mine[:] = -1
         os._exit(0 if same else 1)
     mine += 1
