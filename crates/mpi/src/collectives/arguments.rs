@@ -75,6 +75,7 @@ pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: 
 }
 
 /// `number` blocks of `count` elements each.
+#[inline(always)]
 pub(super) fn blocks(
     pointer: *const c_void,
     count: i64,
