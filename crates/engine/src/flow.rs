@@ -16,6 +16,7 @@ use towpath_transport::{Header, Wire};
 
 use crate::Engine;
 use crate::arrivals::{Action, State};
+use crate::peers::Waiting;
 use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::Work;
 use postponed::Hungry;
@@ -57,6 +58,8 @@ pub(crate) struct Flow {
     feed_again_at: u64,
     /// Peers that wait for room, in the order in which they have waited.
     hungry: VecDeque<Hungry>,
+    /// No message about credit is sent any more.
+    pub(crate) ended: bool,
 }
 
 impl<W: Wire> Engine<W> {
@@ -80,6 +83,22 @@ impl<W: Wire> Engine<W> {
         if !self.state.flow.hungry.is_empty() {
             self.state.feed();
             self.act();
+        }
+    }
+
+    /// Sends nothing about credit from now on. For `MPI_Finalize`, once all ranks are in it: who has
+    /// left reads nothing, so a message to it would wait for room for ever, and nobody needs credit.
+    pub fn end_flow_control(&mut self) {
+        let State { flow, peers, .. } = &mut self.state;
+        flow.ended = true;
+        flow.headroom = None;
+        flow.hungry.clear();
+        for to in peers.backlog.clone() {
+            let queue = peers.at(to).queue();
+            queue.retain(|waiting| !matches!(waiting, Waiting::Control(header) if protocol::is_credit(header)));
+            if queue.is_empty() {
+                peers.drained(to);
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use towpath_transport::Wire;
 use crate::Engine;
 use crate::arrivals::Action;
 use crate::peers::Waiting;
+use crate::protocol;
 
 impl<W: Wire> Engine<W> {
     /// Moves everything that can move. True when anything happened: callers spin on false.
@@ -64,7 +65,7 @@ impl<W: Wire> Engine<W> {
             match action {
                 Action::Control { to, header } => {
                     let peer = state.peers.at(to);
-                    if peer.lost {
+                    if peer.lost || (state.flow.ended && protocol::is_credit(&header)) {
                         continue;
                     }
                     // SAFETY: no payload.

@@ -32,6 +32,11 @@ pub const RECALL: u8 = 9;
 /// Answer to [`RECALL`]: the sender gives words[0] bytes of credit back.
 pub const RETURN: u8 = 10;
 
+/// Whether a message is about credit only.
+pub(crate) fn is_credit(header: &Header) -> bool {
+    matches!(header.protocol, CREDIT | RECALL | RETURN)
+}
+
 /// Bytes in front of a synchronous eager message.
 pub const REQUEST_BYTES: usize = 8;
 /// Payload bytes of an announcement.

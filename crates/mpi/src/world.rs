@@ -530,6 +530,7 @@ pub(crate) fn finish() -> Result<()> {
     world.myself.attributes.delete_all(COMM_SELF)?;
     crate::topologies::declaration::show("at the end");
     crate::collectives::closing_barrier()?;
+    world.lane.with(|state| state.engine.end_flow_control());
     world
         .lane
         .wait_for(|_| WaitTarget::Other, |state| (!(state.sweep_abandoned() | state.engine.busy())).then_some(()));
