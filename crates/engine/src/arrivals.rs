@@ -330,5 +330,7 @@ impl Sink for State {
             }
             self.finish(index);
         }
+        // What the peer had is free for others.
+        self.feed();
     }
 }

@@ -27,6 +27,9 @@ pub(crate) use postponed::Fetch;
 const RESERVE: u64 = 64 << 20;
 /// The least that is granted at once.
 const LEAST_GRANT: u64 = 64 << 10;
+/// Messages that are fetched at one time. A wire may hold resources of the receiver for each until
+/// its sender enters MPI again, and messages that are matched need them too.
+const MOST_FETCHES: usize = 2;
 /// What ranks have granted and not filled is at most this part of the free memory.
 const SHARE: u64 = 4;
 
@@ -52,10 +55,9 @@ pub(crate) struct Flow {
     extended: Vec<PeerIndex>,
     /// Bytes that they have more, together.
     extra: u64,
-    /// Bytes that are being fetched.
+    /// Messages and bytes that are being fetched.
+    fetches: usize,
     fetching: u64,
-    /// Once no more bytes are being fetched, those who wait are looked at again.
-    feed_again_at: u64,
     /// Peers that wait for room, in the order in which they have waited.
     hungry: VecDeque<Hungry>,
     /// No message about credit is sent any more.

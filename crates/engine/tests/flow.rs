@@ -79,7 +79,7 @@ fn without_memory_senders_wait_and_everything_arrives() {
     // Memory comes back: the first sender need not wait for its receives.
     free.store(PLENTY, Ordering::Relaxed);
     world.engines[0].look_for_room();
-    (0..1000).for_each(|_| {
+    (0..10_000).for_each(|_| {
         world.progress();
     });
     assert_eq!(through(&world, 1, &sends[0]), 3000);

@@ -1,5 +1,7 @@
 //! Building the lane: cores, waiting policy, wires and engine.
 
+use std::time::{Duration, Instant};
+
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_engine::{Engine, Headroom, Limits};
@@ -17,6 +19,9 @@ use crate::runs::Runs;
 use crate::waiting::Waiting;
 use crate::world::failed_start;
 
+/// For so long a look at the system's memory counts: less arrives meanwhile than what is never granted.
+const FRESH: Duration = Duration::from_millis(1);
+
 /// The lane of this process.
 pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lane> {
     let near: Vec<PeerIndex> = job.local_ranks.iter().copied().map(PeerIndex).collect();
@@ -32,7 +37,13 @@ pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lan
     let fixed = "TOWPATH_UNEXPECTED_BYTES";
     if config::setting(fixed).and_then(|text| config::number_of(fixed, &text).0).is_none() {
         let ranks = u64::from(job.local_ranks.len() as u32);
-        engine.grow_within(move || Headroom { free: memory::available(), ranks });
+        let mut seen: Option<(Instant, u64)> = None;
+        engine.grow_within(move || {
+            let now = Instant::now();
+            let (at, free) = seen.filter(|(at, _)| now - *at < FRESH).unwrap_or_else(|| (now, memory::available()));
+            seen = Some((at, free));
+            Headroom { free, ranks }
+        });
     }
     Ok(Lane::new(State { engine, requests: Requests::default(), runs: Runs::default(), watches: Vec::new() }, waiting))
 }

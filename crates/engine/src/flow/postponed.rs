@@ -7,7 +7,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::Target;
 use towpath_transport::{Here, RegionKey};
 
-use super::LEAST_GRANT;
+use super::{LEAST_GRANT, MOST_FETCHES};
 use crate::arrivals::{Action, State, deliver};
 use crate::buffers::Buffer;
 use crate::protocol::MESSAGE_OVERHEAD;
@@ -56,11 +56,10 @@ impl State {
     }
 
     /// Fetches messages of senders that wait, and grants them credit, as far as there is memory.
-    /// What is left over comes when half of these are here, after another look at the memory.
+    /// What is left over comes when one of these is here, after another look at the memory.
     #[cold]
-    pub(super) fn feed(&mut self) {
-        while !self.flow.hungry.is_empty() && self.feed_once() {}
-        self.flow.feed_again_at = self.flow.fetching / 2;
+    pub(crate) fn feed(&mut self) {
+        while !self.flow.hungry.is_empty() && self.flow.fetches < MOST_FETCHES && self.feed_once() {}
     }
 
     /// True when a sender got room.
@@ -68,6 +67,9 @@ impl State {
         let mut room = self.room();
         let mut fed = false;
         for _ in 0..self.flow.hungry.len() {
+            if self.flow.fetches == MOST_FETCHES {
+                break;
+            }
             let Some(mut hungry) = self.flow.hungry.pop_front() else { break };
             let mut bytes = self.part_of(room, hungry.peer);
             room -= bytes;
@@ -96,7 +98,9 @@ impl State {
     fn fetch_within(&mut self, hungry: &mut Hungry, bytes: &mut u64) -> bool {
         let from = hungry.peer;
         let mut fetched = false;
-        while let Some(&(at, sequence)) = hungry.postponed.front() {
+        while self.flow.fetches < MOST_FETCHES
+            && let Some(&(at, sequence)) = hungry.postponed.front()
+        {
             if let Some((key, length)) = self.unexpected.postponed(at, from, sequence) {
                 let cost = (length + MESSAGE_OVERHEAD) as u64;
                 if cost > *bytes {
@@ -127,6 +131,7 @@ impl State {
         let fetch = Fetch { buffer, length, at: Some(at), receive: None };
         self.requests.slot(index).work = Work::Fetching(Box::new(fetch));
         self.under_way += 1;
+        self.flow.fetches += 1;
         self.flow.fetching += length as u64;
         let id = self.requests.id(index);
         self.requests.detach(id);
@@ -140,15 +145,14 @@ impl State {
         let message = slot.completion;
         let Work::Fetching(fetch) = std::mem::replace(&mut slot.work, Work::None) else { return };
         self.finish(index);
+        self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;
         if let Some(at) = fetch.at {
             self.unexpected.end_fetch(at, fetch.buffer);
         } else {
             self.deliver_fetched(*fetch, message);
         }
-        if self.flow.fetching <= self.flow.feed_again_at {
-            self.feed();
-        }
+        self.feed();
     }
 
     /// Gives a fetched message to the receive that took it while it was on its way, or to nobody.
@@ -196,6 +200,7 @@ impl State {
 
     /// The sender of a message that was being fetched is lost.
     pub(crate) fn drop_fetch(&mut self, fetch: Fetch) {
+        self.flow.fetches -= 1;
         self.flow.fetching -= fetch.length as u64;
         match fetch.at {
             Some(at) => self.unexpected.lose_fetch(at, fetch.buffer),
