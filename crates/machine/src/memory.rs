@@ -118,10 +118,10 @@ pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
 }
 
 /// Bytes that this process may still take: what the host has available, or what its memory groups
-/// leave if that is less.
+/// leave if that is less. None where that cannot be read.
 pub fn available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let host = available_of(&text).unwrap_or(u64::MAX);
+    let host = available_of(&text).unwrap_or(0);
     crate::cgroup::memory_headroom().map_or(host, |group| group.min(host))
 }
 
