@@ -18,6 +18,7 @@ pub mod malloc;
 pub mod membarrier;
 pub mod memory;
 pub mod pages;
+pub mod process;
 pub mod resources;
 pub mod thread;
 pub mod wait;

@@ -71,7 +71,7 @@ pub fn initialized() -> Result<bool> {
 
 /// MPI_Finalized.
 pub fn finalized() -> Result<bool> {
-    Ok(world::phase() == Phase::After)
+    Ok(matches!(world::phase(), Phase::After | Phase::Ending))
 }
 
 /// MPI_Query_thread.

@@ -19,6 +19,7 @@ use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
 use towpath_machine::fork;
 use towpath_machine::levels::Description;
+use towpath_machine::process;
 use towpath_machine::resources::Instances;
 use towpath_transport::Losses;
 use towpath_transport::shm::Heap;
@@ -177,6 +178,8 @@ pub enum Phase {
     After = 2,
     /// In a child that was forked while MPI ran: the channels are its parent's.
     Child = 3,
+    /// While the job is being ended: handlers of `atexit` run.
+    Ending = 4,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
@@ -193,7 +196,8 @@ pub fn phase() -> Phase {
         0 => Phase::Before,
         1 => Phase::Running,
         2 => Phase::After,
-        _ => Phase::Child,
+        3 => Phase::Child,
+        _ => Phase::Ending,
     }
 }
 
@@ -235,16 +239,17 @@ pub(crate) fn not_running<T>() -> Result<T> {
             ERR_OTHER,
             "this process is a child that was forked after MPI_Init and cannot use MPI; let its parent call MPI, or exec a program"
         ),
+        Phase::Ending => fail!(ERR_OTHER, "the job is being ended; a handler that runs meanwhile cannot use MPI"),
         _ => fail!(ERR_OTHER, "MPI is finalised; nothing may be called after MPI_Finalize"),
     }
 }
 
-/// What becomes of a call that [`enter`] has refused: a child ends as its parent does, often by a handler that it has
-/// inherited, so its MPI_Finalize succeeds and does nothing.
+/// What becomes of a call that [`enter`] has refused. MPI_Finalize succeeds and does nothing where a
+/// handler of `atexit` calls it: in a child, which inherits its parent's, and while the job ends.
 #[cold]
 pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
     let finalizes = NAMES.get(usize::from(call)) == Some(&"MPI_Finalize");
-    if finalizes && phase() == Phase::Child { Ok(()) } else { Err(error) }
+    if finalizes && matches!(phase(), Phase::Child | Phase::Ending) { Ok(()) } else { Err(error) }
 }
 
 /// In a child that was just forked: from now on every call finds that MPI does not run here.
@@ -545,8 +550,13 @@ pub(crate) fn finish() -> Result<()> {
 
 /// Ends the job with an exit code and a sentence for the person.
 pub fn end_job(code: i32, sentence: &str) -> ! {
-    let running = phase() == Phase::Running;
-    set_phase(Phase::After);
+    let (running, ending) = (phase() == Phase::Running, phase() == Phase::Ending);
+    if ending {
+        // A handler of `atexit` has called MPI.
+        say(sentence);
+        process::exit_without_handlers(code);
+    }
+    set_phase(Phase::Ending);
     match WORLD.get().filter(|_| running) {
         Some(world) => {
             let rank = world.job.rank;
@@ -586,7 +596,7 @@ pub(crate) fn say(sentence: &str) {
 
 /// Leaves a job that another rank has ended.
 pub(crate) fn leave_aborted_job() -> ! {
-    set_phase(Phase::After);
+    set_phase(Phase::Ending);
     std::process::exit(1)
 }
 
