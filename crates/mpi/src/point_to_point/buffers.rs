@@ -92,10 +92,21 @@ impl Owner {
 
     fn detach(&self) -> Result<(*mut c_void, i64)> {
         self.with(|place| if place.is_some() { Ok(()) } else { fail!(ERR_BUFFER, "no buffer is attached") })?;
-        self.flush()?;
-        self.with(|place| match place.take() {
-            Some(buffer) => Ok((buffer.address as *mut c_void, buffer.size)),
-            None => fail!(ERR_BUFFER, "no buffer is attached"),
+        loop {
+            self.flush()?;
+            if let Some(buffer) = self.take_flushed()? {
+                return Ok((buffer.address as *mut c_void, buffer.size));
+            }
+        }
+    }
+
+    /// Takes the buffer; `None` where another thread has sent something since it was flushed.
+    fn take_flushed(&self) -> Result<Option<Buffer>> {
+        let lane = world::lane()?;
+        self.with(|place| {
+            let Some(buffer) = place else { fail!(ERR_BUFFER, "no buffer is attached") };
+            let is_flushed = lane.with(|state| buffer.reclaim(state));
+            Ok(if is_flushed { place.take() } else { None })
         })
     }
 
