@@ -35,15 +35,16 @@ fn found<T>(state: &mut State, from: Option<PeerIndex>, message: Option<T>) -> O
 
 /// MPI_Iprobe.
 pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
-    // SAFETY: a probe starts nothing.
+    // SAFETY: used here only, before a function of the program may be called.
     let (comm, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, FROM_NOBODY));
     }
+    let context = comm.context();
     let lane = world::lane()?;
     for attempt in 0..2 {
         let found = lane.with(|state| {
-            let message = state.engine.iprobe(peer, comm.context(), tag);
+            let message = state.engine.iprobe(peer, context, tag);
             found(state, peer, message)
         });
         if let Some(found) = found {
@@ -101,22 +102,22 @@ fn take_out(
 
 /// MPI_Improbe.
 pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Handle, Status)> {
-    // SAFETY: used until a message is found.
+    // SAFETY: used for the first look, and shared before a function of the program may be called.
     let (object, peer, tag, nobody) = unsafe { envelope(source, tag, comm) }?;
     if nobody {
         return Ok((true, MESSAGE_NO_PROC, FROM_NOBODY));
     }
     let lane = world::lane()?;
-    for attempt in 0..2 {
-        if let Some(found) = lane.with(|state| found_and_taken(state, peer, tag, object)) {
-            let (message, status) = found?;
-            return Ok((true, message, status));
-        }
-        if attempt == 0 {
-            lane.poll_for_test();
-        }
+    let look = |object: &Arc<Comm>| lane.with(|state| found_and_taken(state, peer, tag, object));
+    let found = look(object).or_else(|| {
+        let object = object.clone();
+        lane.poll_for_test();
+        look(&object)
+    });
+    match found {
+        Some(found) => found.map(|(message, status)| (true, message, status)),
+        None => Ok((false, MESSAGE_NULL, Status::EMPTY)),
     }
-    Ok((false, MESSAGE_NULL, Status::EMPTY))
 }
 
 /// MPI_Mprobe.
