@@ -52,8 +52,16 @@ pub enum Start {
 
 /// Makes an inactive persistent request.
 pub(crate) fn create(start: Start, comm: Handle) -> Result<Handle> {
-    let extra = Box::new(Extra { start: Some(start), finish: None, keep: None });
-    world::lane()?.with(|state| state.requests.add(Work::Inactive, comm, Some(extra)))
+    create_by(|| start, comm)
+}
+
+/// As [`create`]; asks how it starts once nothing can fail any more.
+pub(crate) fn create_by(start: impl FnOnce() -> Start, comm: Handle) -> Result<Handle> {
+    world::lane()?.with(|state| {
+        let place = state.requests.place()?;
+        let extra = Box::new(Extra { start: Some(start()), finish: None, keep: None });
+        Ok(state.requests.fill(place, Work::Inactive, comm, Some(extra)))
+    })
 }
 
 /// MPI_Start.

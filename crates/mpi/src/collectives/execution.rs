@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::face::Handle;
 use crate::internal::{plan_failed, run};
 use crate::multicast;
-use crate::persistent::{Start, create};
+use crate::persistent::{Start, create_by};
 use crate::request_table;
 use crate::world;
 
@@ -175,8 +175,9 @@ impl Prepared<'_> {
     /// # Safety
     /// The memory that the call names must live whenever the request is active.
     pub(super) unsafe fn keep(self) -> Result<Handle> {
-        let comm = self.ground.comm.handle();
-        let (plan, sequence) = self.plan(Form::Persistent)?;
-        create(Start::Collective(Some(Box::new(plan.hold(sequence)))), comm)
+        let comm = self.ground.comm;
+        let plan = self.unnumbered()?;
+        let start = || Start::Collective(Some(Box::new(plan.hold(comm.next_sequence(Form::Persistent)))));
+        create_by(start, comm.handle())
     }
 }
