@@ -32,6 +32,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +94,11 @@ class Library:
     def environment(self, extra):
         settings = MPICH_SETTINGS if self.name == "mpich" else {}
         return environments.clean_environment(**settings, **extra)
+
+    def programs(self):
+        """Where its programs are: they are bound to the prefix that they were compiled with."""
+        prefix = zlib.crc32(str(self.prefix).encode())
+        return environments.BUILD / "tests" / f"{self.name}-{prefix:08x}"
 
     def stamp(self, face):
         """When the headers changed last: binaries that are older are built again."""
@@ -161,7 +167,7 @@ def choose(tests, options):
 
 def build(cases, library):
     """Compiles what is missing or old, two at a time; a failed compilation is a problem of all its cases."""
-    folder = environments.BUILD / "tests" / library.name
+    folder = library.programs()
     wanted = {}
     for case in cases:
         wanted.setdefault((case.test["program"], case.face), []).append(case)
