@@ -3,9 +3,10 @@
 //! The C library copies what is longer than two kibibytes, and shorter than a cache, by `rep movsb`. Processors of AMD do so with 2 to 3
 //! GB/s instead of 50 where the target lies 1 to 15 bytes behind the source modulo 4096, and with 25 to 30 up to 48 bytes behind it (EPYC,
 //! glibc 2.36, 2026-11-22, by `benchmarks/copies.c`). That is common: large blocks of malloc begin 16 bytes behind a page, headers in front
-//! of a message move the other end by a few bytes. In pieces that are shorter it makes no difference where they lie.
+//! of a message move the other end by a few bytes. A loop over wide registers does not depend on places; between cores it is 10 to
+//! 20 % faster elsewhere too, because it asks for lines of the other core's cache early.
 
-/// Longest piece that is not copied by `rep movsb`.
+/// Longest row that is copied by the C library whatever the processor, and longest piece where there are no wide registers.
 const PIECE: usize = 2048;
 /// Shortest row that is not copied by `rep movsb` either: the level of cache that the library asks for is no larger as a rule.
 const LONG: usize = 1 << 20;
@@ -19,10 +20,9 @@ const PAGE: usize = 4096;
 /// `from` must be readable and `to` writable for so many bytes, without overlap.
 #[inline]
 pub unsafe fn row(from: *const u8, to: *mut u8, length: usize) {
-    let behind = to.addr().wrapping_sub(from.addr()) % PAGE;
-    if length > PIECE && length < LONG && behind.wrapping_sub(1) < NEAR {
+    if length > PIECE && length < LONG {
         // SAFETY: promised by the caller.
-        return unsafe { in_pieces(from, to, length) };
+        return unsafe { middle(from, to, length) };
     }
     // SAFETY: promised by the caller.
     unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
@@ -31,11 +31,46 @@ pub unsafe fn row(from: *const u8, to: *mut u8, length: usize) {
 /// # Safety
 /// As [`row`].
 #[inline(never)]
-unsafe fn in_pieces(from: *const u8, to: *mut u8, length: usize) {
-    for at in (0..length).step_by(PIECE) {
-        // SAFETY: the piece lies in the row.
-        unsafe { std::ptr::copy_nonoverlapping(from.add(at), to.add(at), PIECE.min(length - at)) };
+unsafe fn middle(from: *const u8, to: *mut u8, length: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: promised by the caller; the processor has the registers.
+        return unsafe { wide(from, to, length) };
     }
+    let behind = to.addr().wrapping_sub(from.addr()) % PAGE;
+    let piece = if behind.wrapping_sub(1) < NEAR { PIECE } else { length };
+    for at in (0..length).step_by(piece) {
+        // SAFETY: the piece lies in the row.
+        unsafe { std::ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(length - at)) };
+    }
+}
+
+/// Copies by the widest registers that most processors have.
+///
+/// # Safety
+/// As [`row`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn wide(from: *const u8, to: *mut u8, length: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
+    const BLOCK: usize = 4 * size_of::<__m256i>();
+    let whole = length / BLOCK * BLOCK;
+    let mut at = 0;
+    while at < whole {
+        // SAFETY: `at + BLOCK` is at most `length`; the accesses may be unaligned.
+        unsafe {
+            let (source, target) = (from.add(at).cast::<__m256i>(), to.add(at).cast::<__m256i>());
+            let (first, second) = (_mm256_loadu_si256(source), _mm256_loadu_si256(source.add(1)));
+            let (third, fourth) = (_mm256_loadu_si256(source.add(2)), _mm256_loadu_si256(source.add(3)));
+            _mm256_storeu_si256(target, first);
+            _mm256_storeu_si256(target.add(1), second);
+            _mm256_storeu_si256(target.add(2), third);
+            _mm256_storeu_si256(target.add(3), fourth);
+        }
+        at += BLOCK;
+    }
+    // SAFETY: the rest of the row.
+    unsafe { std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), length - whole) };
 }
 
 #[cfg(test)]
@@ -45,7 +80,7 @@ mod tests {
     #[test]
     fn every_byte_arrives_and_no_other_changes() {
         let source: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        for length in [0, 1, 2047, 2048, 2049, 4096, 5000, 20_000] {
+        for length in [0, 1, 2047, 2048, 2049, 2175, 2176, 4096, 5000, 20_000] {
             for behind in [0, 1, 8, 15, 47, 48, 49, 64, 4095] {
                 let mut target = vec![0xa5u8; 40_000];
                 let shift = (source.as_ptr().addr() + 100 + behind).wrapping_sub(target.as_ptr().addr()) % PAGE;

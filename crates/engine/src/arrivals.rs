@@ -275,7 +275,7 @@ impl Sink for State {
     }
 
     #[inline(never)]
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
         if header.protocol == protocol::EAGER {
             self.eager(from, &header.words, payload, None);
         } else {

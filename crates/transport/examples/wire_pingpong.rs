@@ -41,7 +41,7 @@ impl Sink for Events {
             self.announced.push(unsafe { payload.cast::<[u64; 3]>().read_unaligned() });
         }
     }
-    fn arriving(&mut self, _from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+    fn arriving(&mut self, _from: PeerIndex, header: &Header, payload: Arriving) {
         assert_eq!(header.protocol, MESSAGE);
         let length = payload.length();
         // SAFETY: the buffer is as long as the longest message.

@@ -2,7 +2,7 @@
 
 use towpath_base::sync::{MappedWords, Words};
 
-use crate::routine::Routines;
+use crate::copy;
 use crate::shm::ring::Follower;
 
 /// Bytes of a part: with halves of this size the two copies of 16 KiB overlap best; smaller parts cost more than they hide.
@@ -47,7 +47,7 @@ impl Payload for Here {
                 to.cast::<u64>().write_unaligned(self.0.cast::<u64>().read_unaligned());
                 to.add(taken - WORD).cast::<u64>().write_unaligned(last);
             } else {
-                std::ptr::copy_nonoverlapping(self.0, to, taken);
+                copy::row(self.0, to, taken);
             }
         }
     }
@@ -59,11 +59,10 @@ impl Payload for Here {
 }
 
 /// A payload whose sender is still writing it: it does nothing else until all is there, so waiting for it is short.
-pub struct Arriving<'a> {
+pub struct Arriving {
     pub(crate) pointer: *const u8,
     pub(crate) length: usize,
     pub(crate) follower: Follower<MappedWords>,
-    pub(crate) routines: &'a mut Routines,
 }
 
 impl<W: Words> Follower<W> {
@@ -83,7 +82,7 @@ impl<W: Words> Follower<W> {
     }
 }
 
-impl Payload for Arriving<'_> {
+impl Payload for Arriving {
     fn length(&self) -> usize {
         self.length
     }
@@ -95,7 +94,7 @@ impl Payload for Arriving<'_> {
             self.follower.await_part(number);
             let bytes = PART_BYTES.min(taken - at);
             // SAFETY: the part is here; the caller vouches for the target.
-            unsafe { self.routines.copy(self.pointer.add(at), to.add(at), bytes) };
+            unsafe { copy::row(self.pointer.add(at), to.add(at), bytes) };
             at += bytes;
             number += 1;
         }

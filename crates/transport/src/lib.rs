@@ -19,13 +19,13 @@ pub mod loopback;
 mod losses;
 pub mod ofi;
 mod regions;
-mod routine;
 pub mod shm;
 mod stores;
 mod streamed;
 mod streaming;
 pub mod strict;
 pub mod tcp;
+mod ticks;
 pub mod wires;
 pub mod wrap;
 
@@ -69,7 +69,7 @@ pub trait Sink {
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize);
     /// As [`Sink::arrived`], for a message whose last parts may still be on their way: whoever copies part after part is
     /// done sooner.
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
         let length = payload.length();
         self.arrived(from, header, payload.whole(), length);
     }

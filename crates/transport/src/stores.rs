@@ -11,7 +11,7 @@
 
 use towpath_base::transfer::{Source, Step};
 
-use crate::routine::ticks;
+use crate::ticks::ticks;
 use crate::{ahead, copy, streamed};
 
 /// Rows below this length are not worth the fence of streamed stores.

@@ -6,7 +6,7 @@
 //! again. So a message into warm memory is streamed only where the machine has become slower since, and streams are quicker
 //! even so; buffers that change are noticed within one message.
 
-use crate::routine::ticks;
+use crate::ticks::ticks;
 use crate::{copy, streamed};
 
 /// A chunk is slow when it takes so many times as long as the quickest.

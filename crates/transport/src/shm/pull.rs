@@ -17,7 +17,7 @@ use super::segment::Segment;
 use super::share::{InHeap, Lines, copy_unit, direct_unit};
 use super::theft::{Readers, Theft};
 use super::window::{Shape, Window, WindowId, drained_count};
-use crate::routine::Routines;
+use crate::copy;
 use crate::streaming::Streaming;
 
 /// A message on its way out of a window.
@@ -38,13 +38,13 @@ impl Draining {
     }
 
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, copies: &mut Copies) -> Advance {
+    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, streaming: &mut Streaming) -> Advance {
         let mut advance = Advance::Nothing;
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
             let place = self.window.chunk(segment, self.drained);
             // SAFETY: the chunk is ours until counted, and `pull` promised that the target lives.
-            match unsafe { drain(&mut self.target, place, length, copies, self.long) } {
+            match unsafe { drain(&mut self.target, place, length, streaming, self.long) } {
                 Step::Done(_) => {}
                 Step::Pending => return advance,
             }
@@ -133,7 +133,7 @@ struct Pull {
 ///
 /// # Safety
 /// As there.
-unsafe fn drain(target: &mut Target, place: *const u8, length: usize, copies: &mut Copies, long: bool) -> Step {
+unsafe fn drain(target: &mut Target, place: *const u8, length: usize, streaming: &mut Streaming, long: bool) -> Step {
     let Target::Bytes { pointer, length: room } = target else {
         // SAFETY: handed through.
         return unsafe { target.drain(place, length) };
@@ -142,19 +142,13 @@ unsafe fn drain(target: &mut Target, place: *const u8, length: usize, copies: &m
     // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
     unsafe {
         match long {
-            true => copies.streaming.copy(place, *pointer, step),
-            false => copies.routines.copy(place, *pointer, step),
+            true => streaming.copy(place, *pointer, step),
+            false => copy::row(place, *pointer, step),
         }
         *pointer = pointer.add(step);
     }
     *room -= step;
     Step::Done(length)
-}
-
-/// The ways to copy a chunk.
-struct Copies {
-    routines: Routines,
-    streaming: Streaming,
 }
 
 /// Messages from this length on may be longer than what a program reads of them soon: they may go past the caches.
@@ -199,7 +193,7 @@ pub(crate) struct Pulls {
     provided: [usize; IN_WINDOWS],
     waiting: VecDeque<Wanted>,
     running: Vec<Pull>,
-    copies: Copies,
+    streaming: Streaming,
     readers: Readers,
     /// Copies from strides to strides; without it, only rows are copied without a window.
     across: Option<CopyAcross>,
@@ -213,7 +207,7 @@ impl Pulls {
             provided: [0; IN_WINDOWS],
             waiting: VecDeque::new(),
             running: Vec::new(),
-            copies: Copies { routines: Routines::new(), streaming: Streaming::new() },
+            streaming: Streaming::new(),
             readers: Readers::default(),
             across: None,
         }
@@ -222,11 +216,6 @@ impl Pulls {
     /// What copies from strides to strides.
     pub(crate) fn set_across(&mut self, across: CopyAcross) {
         self.across = Some(across);
-    }
-
-    /// The routines that copy out of the segment.
-    pub(crate) fn routines(&mut self) -> &mut Routines {
-        &mut self.copies.routines
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -327,7 +316,7 @@ impl Pulls {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);
         let advance = match &mut pull.work {
-            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.copies),
+            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.streaming),
             Work::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {

@@ -177,8 +177,7 @@ impl Shm {
         let pointer = self.segment.at(offset).cast_const();
         let ring = self.hot.iter().find(|ring| ring.from as usize == from);
         let follower = ring.expect("only rings carry messages in parts").receiver.follower();
-        let routines = self.pulls.routines();
-        sink.arriving(self.peers[from], header, Arriving { pointer, length, follower, routines });
+        sink.arriving(self.peers[from], header, Arriving { pointer, length, follower });
         Taken::Entry(length)
     }
 

@@ -40,7 +40,7 @@ use towpath_base::transfer::{Source, Target};
 
 use crate::error::Error;
 use crate::regions::{Published, Regions};
-use crate::routine::ticks;
+use crate::ticks::ticks;
 use crate::{Header, Losses, NoResource, RegionKey, Sink};
 use frame::Frame;
 use input::{Buffers, Desk, Input, Read};

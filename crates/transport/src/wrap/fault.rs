@@ -44,7 +44,7 @@ impl Sink for Kept {
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
         self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
     }
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
         self.in_parts += 1;
         let length = payload.length();
         self.arrived(from, header, payload.whole(), length);

@@ -173,7 +173,7 @@ impl Sink for Inbox<'_> {
             self.rank.announced.push((from, header.words[0], wanted as usize, packed, key));
         }
     }
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving<'_>) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
         let length = payload.length();
         let mut bytes = vec![0; length];
         // SAFETY: the row is long enough.
