@@ -31,8 +31,8 @@ const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 pub const CHUNKS: usize = 16;
 /// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as fast.
 const RING_MESSAGE: usize = 16 * 1024;
-/// Largest message that a ring takes in parts: beyond it, windows are as fast.
-const ROW_MESSAGE: usize = 32 * 1024;
+/// Largest message that a ring takes in parts: beyond it, windows are faster.
+const ROW_MESSAGE: usize = 16 * 1024;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
@@ -246,7 +246,7 @@ mod tests {
         // Header and payload of the first messages share two pages.
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
         let large = RingPlace::new(0, 32, 65536, true);
-        assert_eq!((large.copied_limit(), large.row_limit()), (16384, 32768));
+        assert_eq!((large.copied_limit(), large.row_limit()), (16384, 16384));
         assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);
         let page = RingPlace::new(0, 16, 3008, true);
         assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 3008));

@@ -300,11 +300,9 @@ impl Pulls {
     fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, Shape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
         let id = WindowId { owner: self.own, index: (OUT_WINDOWS + slot) as u32 };
-        let shape = Shape::of(length);
-        if segment.provide_window(id, &mut self.provided[slot], shape, length) {
-            return Some((slot, shape));
-        }
-        (slot == 0).then_some((0, Shape::RESERVE))
+        let start = self.resting[slot]?;
+        let shape = segment.provide_window(id, &mut self.provided[slot], start, length);
+        shape.map(|shape| (slot, shape)).or((slot == 0).then_some((0, Shape::RESERVE)))
     }
 
     pub(crate) fn running(&self) -> usize {

@@ -335,16 +335,13 @@ impl Pushes {
 
     /// One of the own windows for a message of `length` bytes.
     fn take_window(&mut self, segment: &Segment, length: usize) -> Option<Window> {
-        let shape = Shape::of(length);
         for index in 0..OUT_WINDOWS {
             let id = WindowId { owner: self.own, index: index as u32 };
             if self.held[index] {
                 continue;
             }
             let Some(start) = resting_count(segment, id) else { continue };
-            if !segment.provide_window(id, &mut self.provided[index], shape, length) {
-                return None;
-            }
+            let shape = segment.provide_window(id, &mut self.provided[index], start, length)?;
             self.held[index] = true;
             return Some(Window::new(segment, id, shape, start));
         }

@@ -198,18 +198,27 @@ impl Segment {
         enough
     }
 
-    /// Provides as much of a window as a message of `length` bytes touches; `provided` says how much already is. False
-    /// where there is no page left.
-    pub(crate) fn provide_window(&self, id: WindowId, provided: &mut usize, shape: Shape, length: usize) -> bool {
-        let needed = shape.touched(length);
-        if needed > *provided {
-            let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
-            if !self.windows || !self.populate(first, needed - *provided) {
-                return false;
+    /// Provides as much of a window as a message of `length` bytes touches that begins at count `start`, and says how it
+    /// goes through the window; `provided` says how much already is. `None` where there is no page left.
+    pub(crate) fn provide_window(
+        &self,
+        id: WindowId,
+        provided: &mut usize,
+        start: u32,
+        length: usize,
+    ) -> Option<Shape> {
+        let mut provide = |shape: &Shape| {
+            let reach = shape.reach(start, length);
+            if reach > *provided {
+                let first = self.layout.window_bytes(id.owner as usize, id.index as usize) + *provided;
+                if !self.windows || !self.populate(first, reach - *provided) {
+                    return false;
+                }
+                *provided = reach;
             }
-            *provided = needed;
-        }
-        true
+            true
+        };
+        [Shape::of(length), Shape::SMALL].into_iter().find(|shape| provide(shape))
     }
 
     /// `count` words from `offset` on, as shared words.

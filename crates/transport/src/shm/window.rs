@@ -17,6 +17,8 @@ const DRAINED: usize = LINE / 4;
 
 const SMALLEST_CHUNK_LOG: u32 = 12;
 const LARGEST_CHUNK_LOG: u32 = 15;
+/// Longest message in the smallest chunks.
+const SHORT: usize = 16 << 10;
 
 /// The number of the smallest shape, see [`Shape::RESERVE`].
 const RESERVE_LOG: u32 = SMALLEST_CHUNK_LOG - 1;
@@ -31,11 +33,17 @@ impl Shape {
     /// Two chunks in the reserve: how messages of any length arrive where memory is short.
     pub(crate) const RESERVE: Shape = Shape { log: RESERVE_LOG };
 
-    /// Chunks for a message of `length` bytes: a quarter of it, so that both sides copy most of the time, but neither so
+    /// For any message where little memory is left.
+    pub(crate) const SMALL: Shape = Shape { log: SMALLEST_CHUNK_LOG };
+
+    /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the time, but neither so
     /// small that counting dominates nor so large that a chunk leaves the caches.
     pub(crate) fn of(length: usize) -> Shape {
-        let log = (length / 4).next_power_of_two().trailing_zeros();
-        Shape { log: log.clamp(SMALLEST_CHUNK_LOG, LARGEST_CHUNK_LOG) }
+        if length <= SHORT {
+            return Shape::SMALL;
+        }
+        let log = (length / 8).next_power_of_two().trailing_zeros();
+        Shape { log: log.clamp(SMALLEST_CHUNK_LOG + 1, LARGEST_CHUNK_LOG) }
     }
 
     /// Back from [`Shape::log`].
@@ -56,26 +64,33 @@ impl Shape {
         if self.log == RESERVE_LOG { RESERVE_BYTES / 2 } else { 1 << self.log }
     }
 
-    /// Chunks in the window.
+    /// Chunks that are under way at most.
     pub(crate) fn chunks(self) -> u32 {
-        if self.log == RESERVE_LOG { 2 } else { CHUNKS.min(WINDOW_BYTES >> self.log) as u32 }
+        if self.log == RESERVE_LOG { 2 } else { CHUNKS as u32 }
     }
 
-    /// Bytes of all chunks.
-    pub(crate) fn bytes(self) -> usize {
-        self.chunks() as usize * self.chunk_bytes()
-    }
-
-    /// True when messages walk round the window instead of beginning at its first chunk. That is faster for larger
-    /// chunks, because the other side's cache has let go of the lines by then; smaller messages touch less memory.
+    /// True when messages walk round the window instead of beginning at its first chunk. That is a fifth faster for
+    /// larger chunks, because the caches of both sides have let go of the lines by then; smaller messages touch less memory.
     fn walks(self) -> bool {
         self.log > SMALLEST_CHUNK_LOG
     }
 
-    /// Bytes of the window that a message of `length` bytes may touch.
-    pub(crate) fn touched(self, length: usize) -> usize {
+    /// Places for chunks.
+    fn places(self) -> u32 {
+        if self.walks() { (WINDOW_BYTES >> self.log) as u32 } else { self.chunks() }
+    }
+
+    /// The place of chunk `count` of a message that began at count `start`.
+    fn place(self, count: u32, start: u32) -> usize {
+        let first = if self.walks() { 0 } else { start };
+        (count.wrapping_sub(first) % self.places()) as usize
+    }
+
+    /// How far into the window a message of `length` bytes may reach that begins at count `start`.
+    pub(crate) fn reach(self, start: u32, length: usize) -> usize {
         // A packer leaves a few bytes of each chunk free where the next element does not fit: one chunk more.
-        if self.walks() { self.bytes() } else { length.saturating_add(self.chunk_bytes()).min(self.bytes()) }
+        let chunks = length / self.chunk_bytes() + 2;
+        self.place(start, start).saturating_add(chunks).min(self.places() as usize) * self.chunk_bytes()
     }
 }
 
@@ -109,9 +124,10 @@ impl Window {
         self.shape
     }
 
-    fn chunk_of(&self, count: u32) -> usize {
-        let first = if self.shape.walks() { 0 } else { self.start };
-        (count.wrapping_sub(first) % self.shape.chunks()) as usize
+    /// Where the line says the length of chunk `count`: word and bits.
+    fn length_of(&self, count: u32) -> (usize, u32) {
+        let chunk = count.wrapping_sub(self.start) % self.shape.chunks();
+        (LENGTHS + chunk as usize / 2, 16 * (chunk % 2))
     }
 
     /// Address of the chunk that carries count `count`.
@@ -120,7 +136,7 @@ impl Window {
         let (owner, layout) = (self.id.owner as usize, segment.layout());
         let reserve = self.shape == Shape::RESERVE;
         let at = if reserve { layout.reserve(owner) } else { layout.window_bytes(owner, self.id.index as usize) };
-        segment.at(at + self.chunk_of(count) * self.shape.chunk_bytes())
+        segment.at(at + self.shape.place(count, self.start) * self.shape.chunk_bytes())
     }
 
     /// How many chunks were ever filled.
@@ -138,8 +154,7 @@ impl Window {
     /// The filler: chunk `count` has `length` bytes, and the message ends with it or not.
     #[inline]
     pub(crate) fn fill(&self, count: u32, length: usize, end: bool) {
-        let chunk = self.chunk_of(count);
-        let (word, shift) = (LENGTHS + chunk / 2, 16 * (chunk % 2));
+        let (word, shift) = self.length_of(count);
         let others = self.words.load_relaxed(word) & !(0xFFFF << shift);
         self.words.store_release(word, others | (length as u32) << shift);
         let next = count.wrapping_add(1);
@@ -152,8 +167,8 @@ impl Window {
     /// The drainer: length of the filled chunk `count`, and whether the message ends with it.
     #[inline]
     pub(crate) fn look(&self, count: u32) -> (usize, bool) {
-        let chunk = self.chunk_of(count);
-        let length = self.words.load_relaxed(LENGTHS + chunk / 2) >> (16 * (chunk % 2)) & 0xFFFF;
+        let (word, shift) = self.length_of(count);
+        let length = self.words.load_relaxed(word) >> shift & 0xFFFF;
         (length as usize, self.words.load_relaxed(END) == count.wrapping_add(1))
     }
 
@@ -192,11 +207,21 @@ mod tests {
         for length in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2] {
             let shape = Shape::of(length);
             assert_eq!(Shape::from_log(shape.log()), shape);
-            assert!(shape.chunks() as usize * shape.chunk_bytes() <= WINDOW_BYTES);
+            assert!(shape.places() as usize * shape.chunk_bytes() <= WINDOW_BYTES && shape.places() >= shape.chunks());
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }
         assert_eq!(Shape::from_log(Shape::RESERVE.log()), Shape::RESERVE);
-        assert_eq!(Shape::RESERVE.bytes(), RESERVE_BYTES);
+        assert_eq!(Shape::RESERVE.reach(7, 1 << 20), RESERVE_BYTES);
+    }
+
+    #[test]
+    fn a_window_is_used_as_far_as_messages_reach() {
+        let shape = Shape::of(32 << 10);
+        assert_eq!((shape.chunk_bytes(), shape.places()), (8 << 10, 64));
+        assert_eq!(shape.reach(0, 32 << 10), 48 << 10);
+        assert_eq!(shape.reach(62, 32 << 10), WINDOW_BYTES);
+        assert_eq!(Shape::SMALL.reach(62, 5000), 12 << 10);
+        assert_eq!(Shape::SMALL.reach(0, 1 << 30), CHUNKS * Shape::SMALL.chunk_bytes());
     }
 }
