@@ -211,15 +211,27 @@ impl Source {
     /// # Safety
     /// `into` must be valid for writes of `length` bytes, and the user memory behind the source must still live.
     pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
+        // SAFETY: the caller lends the bytes that each step fills.
+        unsafe { self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity)) };
+    }
+
+    /// As [`Source::fill_all`], each step by `fill`: source, where to, how many bytes at most.
+    ///
+    /// # Safety
+    /// As there; `fill` must write no more than it may.
+    pub unsafe fn fill_all_by(
+        &mut self,
+        into: *mut u8,
+        length: usize,
+        mut fill: impl FnMut(&mut Source, *mut u8, usize) -> Step,
+    ) {
         let mut done = 0;
         while done < length {
             // SAFETY: `length - done` bytes are left behind the pointer.
-            match unsafe { self.fill(into.add(done), length - done) } {
+            let rest = unsafe { into.add(done) };
+            match fill(self, rest, length - done) {
                 // SAFETY: as above.
-                Step::Done(0) => unsafe {
-                    into.add(done).write_bytes(0, length - done);
-                    return;
-                },
+                Step::Done(0) => return unsafe { rest.write_bytes(0, length - done) },
                 Step::Done(step) => done += step,
                 Step::Pending => std::hint::spin_loop(),
             }

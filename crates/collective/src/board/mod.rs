@@ -9,7 +9,7 @@ mod movement;
 mod reductions;
 
 use towpath_base::transfer::Target;
-use towpath_engine::board::{Board, INLINE, Posted, Want};
+use towpath_engine::board::{Board, INLINE, Posted, Room, Want};
 
 use crate::operation::Operation;
 use crate::select::{Algorithm, Collective, Crowd, Selection, Size};
@@ -36,10 +36,10 @@ pub enum Need {
 const LOOKS: u32 = 64;
 /// Bytes of a round where ranks do not share cores and some only write, others only read: while these read a chunk, those
 /// write the next.
-const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 8 << 10;
 /// The same where every rank writes and reads, so that nothing is gained by parts: each round costs a hand-over in both
-/// directions (allgather of 64 KiB among two ranks: 3.5 us in chunks of 16 KiB, 3.2 in these; with 64 KiB no less).
-const CHUNK_OF_ALL: usize = 32 << 10;
+/// directions.
+const CHUNK_OF_ALL: usize = 16 << 10;
 /// Most rounds of a call of which every message has a block for each rank: beyond, messages move larger pieces.
 const ROUNDS: i64 = 64;
 
@@ -157,7 +157,7 @@ impl Session<'_> {
 
     /// Posts `length` bytes as soon as there is room for them.
     #[inline]
-    fn post(&mut self, length: usize, fill: impl FnOnce(*mut u8)) {
+    fn post(&mut self, length: usize, fill: impl FnOnce(Room<'_>)) {
         if let Err(member) = self.board.has_room(length) {
             self.wait_for_room(length, member);
         }

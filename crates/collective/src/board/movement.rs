@@ -46,8 +46,8 @@ impl Session<'_> {
             // SAFETY: promised by the caller.
             let mut source = unsafe { piece.source() };
             for length in lengths {
-                // SAFETY: the board lends `length` bytes.
-                self.post(length, |into| unsafe { source.fill_all(into, length) });
+                // SAFETY: promised by the caller.
+                self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
         } else {
@@ -71,13 +71,18 @@ impl Session<'_> {
             // SAFETY: promised by the caller.
             let mut source = unsafe { send.piece().source() };
             for length in lengths {
-                // SAFETY: the board lends `length` bytes.
-                self.post(length, |into| unsafe { source.fill_all(into, length) });
+                // SAFETY: promised by the caller.
+                self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
             return;
         }
         let Some(receive) = &arguments.receive else { return };
+        // First, because the others may still be writing.
+        if let Some(send) = &arguments.send {
+            // SAFETY: promised by the caller.
+            unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
+        }
         // SAFETY: promised by the caller.
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
@@ -88,10 +93,6 @@ impl Session<'_> {
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
-        }
-        if let Some(send) = &arguments.send {
-            // SAFETY: promised by the caller.
-            unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
         }
     }
 
@@ -116,11 +117,10 @@ impl Session<'_> {
         let source = |member| unsafe { send.piece(member).source() };
         let mut sources = Cursors::new(number, size, source);
         for length in lengths {
-            self.post(size * length, |into| {
+            self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: the board lends `length` bytes for each member.
-                    sources
-                        .with(member, source, |source| unsafe { source.fill_all(into.add(member * length), length) });
+                    // SAFETY: promised by the caller.
+                    sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
             self.board.finish();
@@ -141,9 +141,13 @@ impl Session<'_> {
         // SAFETY: promised by the caller.
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
-        for length in lengths {
-            // SAFETY: the board lends `length` bytes.
-            self.post(length, |into| unsafe { source.fill_all(into, length) });
+        for (round, length) in lengths.enumerate() {
+            // SAFETY: promised by the caller.
+            self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
+            if round == 0 && arguments.send.is_some() {
+                // SAFETY: promised by the caller.
+                unsafe { Piece::copy(&mine, &receive.piece(own)) };
+            }
             self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
@@ -151,10 +155,6 @@ impl Session<'_> {
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
-        }
-        if arguments.send.is_some() {
-            // SAFETY: promised by the caller.
-            unsafe { Piece::copy(&mine, &receive.piece(own)) };
         }
     }
 
@@ -170,14 +170,17 @@ impl Session<'_> {
         let target = |member| unsafe { receive.piece(member).target() };
         let mut sources = Cursors::new(number, size, source);
         let mut targets = Cursors::new(number, size, target);
-        for length in lengths {
-            self.post(size * length, |into| {
+        for (round, length) in lengths.enumerate() {
+            self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: the board lends `length` bytes for each member.
-                    sources
-                        .with(member, source, |source| unsafe { source.fill_all(into.add(member * length), length) });
+                    // SAFETY: promised by the caller.
+                    sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
+            if round == 0 && arguments.send.is_some() {
+                // SAFETY: promised by the caller.
+                unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
+            }
             self.expect_all();
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
@@ -185,10 +188,6 @@ impl Session<'_> {
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
-        }
-        if arguments.send.is_some() {
-            // SAFETY: promised by the caller.
-            unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
         }
     }
 

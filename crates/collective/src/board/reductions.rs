@@ -3,6 +3,7 @@
 //! Every rank posts its vector; whoever needs a result folds the vectors from the highest rank down, so that each call
 //! associates in one way whoever computes it and whatever the chunks are: `v0 op (v1 op (v2 ...))`.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::Session;
@@ -11,6 +12,9 @@ use crate::select::Crowd;
 
 /// Bytes of all vectors together up to which every rank computes the result of an allreduce for itself.
 const EVERYBODY: usize = 16 << 10;
+/// Bytes of a vector that are folded at once. The C library copies no more than this without `rep movsb`, which is slow
+/// where the rows lie badly to each other ([`towpath_base::copy`]).
+const PIECE: usize = 2 << 10;
 
 impl Session<'_> {
     /// The elements of each round of at most `chunk` bytes; there is one even without elements.
@@ -24,38 +28,70 @@ impl Session<'_> {
     unsafe fn post_elements(&mut self, operand: &Operand, row: *const u8, range: &Range<i64>) {
         let size = operand.element.size;
         let (first, length) = ((range.start * size) as usize, ((range.end - range.start) * size) as usize);
-        // SAFETY: the row has these elements, and the board lends as many bytes.
-        self.post(length, |into| unsafe { towpath_base::copy::row(row.add(first), into, length) });
+        // SAFETY: the row has these elements.
+        self.post(length, |mut room| unsafe { room.copy(row.add(first), 0, length) });
     }
 
-    /// The elements `range`, counted in what is posted in this round, of the vectors of `members`, folded to `into`.
-    /// `own` is where mine are, unless I have posted them.
+    /// Folds elements of the vectors of `members` to `into`, piece by piece, so that the partial result stays in the
+    /// nearest cache. Of others they are what is posted in this round, from their element `first` on; mine are at `own`.
     unsafe fn fold(
         &mut self,
         operand: &Operand,
         members: Range<usize>,
-        range: &Range<i64>,
-        own: Option<*const u8>,
+        (first, count): (i64, i64),
+        own: *const u8,
         into: *mut u8,
     ) {
-        let (size, count) = (operand.element.size, range.end - range.start);
-        let (first, bytes) = ((range.start * size) as usize, (count * size) as usize);
+        let size = operand.element.size;
+        let most = PIECE as i64 / size.max(1);
+        assert!(most > 0, "elements of predefined operations are short");
+        let mut done = 0;
+        // A round without elements has a piece too: its lines are looked at, so all stay in step.
+        loop {
+            let step = most.min(count - done);
+            let at = (done * size) as usize;
+            // SAFETY: the piece lies in the range; promised by the caller.
+            unsafe { self.fold_piece(operand, members.clone(), (first + done, step), own.add(at), into.add(at)) };
+            done += step;
+            if done >= count {
+                break;
+            }
+        }
+    }
+
+    unsafe fn fold_piece(
+        &mut self,
+        operand: &Operand,
+        members: Range<usize>,
+        (first, count): (i64, i64),
+        mut own: *const u8,
+        into: *mut u8,
+    ) {
+        let size = operand.element.size;
+        let (first, bytes) = ((first * size) as usize, (count * size) as usize);
         let last = members.end - 1;
+        let mut saved = MaybeUninit::<[u8; PIECE]>::uninit();
+        let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
+        if overlaps && self.board.own() != last {
+            // In place: the vector of the last member comes to lie where mine is.
+            // SAFETY: a piece is no longer than what is saved.
+            unsafe { saved.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(own, bytes) };
+            own = saved.as_ptr().cast();
+        }
         for member in members.rev() {
-            let vector = match own {
-                Some(own) if member == self.board.own() => own,
-                _ => {
-                    let posted = self.expect(member);
-                    if posted.length < first + bytes {
-                        self.truncated = true;
-                        continue;
-                    }
-                    // SAFETY: inside the message.
-                    unsafe { posted.pointer.add(first) }
+            let vector = if member == self.board.own() {
+                own
+            } else {
+                let posted = self.expect(member);
+                if posted.length < first + bytes {
+                    self.truncated = true;
+                    continue;
                 }
+                // SAFETY: inside the message.
+                unsafe { posted.pointer.add(first) }
             };
-            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector only where it is the
-            // same (in place on the highest rank).
+            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector only where that is
+            // copied first.
             unsafe {
                 if member == last {
                     std::ptr::copy(vector, into, bytes);
@@ -70,18 +106,15 @@ impl Session<'_> {
     /// As [`super::execute`], also below.
     pub(super) unsafe fn reduce(&mut self, root: usize, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
+        let row = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
-            let all = 0..range.end - range.start;
             // SAFETY: promised by the caller.
             unsafe {
-                if self.board.own() != root {
-                    self.post_elements(operand, operand.send.unwrap_or(receive), &range);
+                if self.board.own() == root {
+                    let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
+                    self.fold(operand, 0..size, (0, range.end - range.start), own, into);
                 } else {
-                    let own = operand.send.map(|send| operand.element.at(send, range.start).cast_const());
-                    if own.is_none() {
-                        self.post_elements(operand, receive, &range);
-                    }
-                    self.fold(operand, 0..size, &all, own, operand.element.at(receive, range.start));
+                    self.post_elements(operand, row, &range);
                 }
             }
             self.board.finish();
@@ -91,28 +124,30 @@ impl Session<'_> {
     pub(super) unsafe fn allreduce(&mut self, operand: &Operand, receive: *mut u8) {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
-        let everybody = operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
+        // Between two ranks each reads as many bytes by either way.
+        let everybody = size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
         for range in self.rounds_of(operand, self.chunk_of_all()) {
-            let all = 0..range.end - range.start;
+            let count = range.end - range.start;
             // SAFETY: promised by the caller.
             unsafe {
-                self.post_elements(operand, row, &range);
-                let into = operand.element.at(receive, range.start);
+                let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
                 if everybody {
+                    self.post_elements(operand, row, &range);
                     self.expect_all();
-                    self.fold(operand, 0..size, &all, None, into);
+                    self.fold(operand, 0..size, (0, count), own, into);
                     self.board.finish();
                 } else if self.crowd == Crowd::Crowded {
-                    self.let_one_fold(operand, &all, into);
+                    self.post_elements(operand, row, &range);
+                    self.let_one_fold(operand, count, own, into);
                 } else {
-                    self.fold_in_stripes(operand, all.end, into);
+                    self.fold_in_stripes(operand, count, own, into);
                 }
             }
         }
     }
 
     /// Whoever first sees that all vectors are there computes the result, which needs no further switch of processes.
-    unsafe fn let_one_fold(&mut self, operand: &Operand, range: &Range<i64>, into: *mut u8) {
+    unsafe fn let_one_fold(&mut self, operand: &Operand, count: i64, own: *const u8, into: *mut u8) {
         self.expect_all();
         for member in self.others() {
             self.expect(member);
@@ -120,15 +155,15 @@ impl Session<'_> {
         if self.board.claim() {
             // SAFETY: promised by the caller.
             unsafe {
-                self.fold(operand, 0..self.board.size(), range, None, into);
+                self.fold(operand, 0..self.board.size(), (0, count), own, into);
                 self.board.finish();
-                self.post_elements(operand, into, range);
+                self.post_elements(operand, into, &(0..count));
             }
         } else {
             let claimant = self.board.claimant().expect("a claim is refused when another member has it");
             self.board.finish();
             let posted = self.expect(claimant);
-            let bytes = ((range.end - range.start) * operand.element.size) as usize;
+            let bytes = (count * operand.element.size) as usize;
             // SAFETY: the message has so many bytes or fewer, and `into` has room for all elements.
             unsafe { towpath_base::copy::row(posted.pointer, into, bytes.min(posted.length)) };
         }
@@ -136,15 +171,17 @@ impl Session<'_> {
     }
 
     /// Every rank computes its part of the result and reads the parts of the others.
-    unsafe fn fold_in_stripes(&mut self, operand: &Operand, count: i64, into: *mut u8) {
+    unsafe fn fold_in_stripes(&mut self, operand: &Operand, count: i64, row: *const u8, into: *mut u8) {
         let (own, size) = (self.board.own(), self.board.size());
         let starts = even_parts(count, size);
         let part = |member: usize| starts[member]..starts[member + 1];
         let place = |member: usize| operand.element.at(into, starts[member]);
         // SAFETY: promised by the caller.
         unsafe {
+            self.post_elements(operand, row, &(0..count));
             if !part(own).is_empty() {
-                self.fold(operand, 0..size, &part(own), None, place(own));
+                let mine = operand.element.at(row.cast_mut(), starts[own]);
+                self.fold(operand, 0..size, (starts[own], starts[own + 1] - starts[own]), mine, place(own));
             }
             // The vectors of this round are read by all until each has finished it: no byte of `into` lies on the board.
             self.board.finish();
@@ -167,14 +204,15 @@ impl Session<'_> {
         let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
-            // SAFETY: promised by the caller. In place, my block comes to lie where elements were that are posted
-            // already: block `own` begins `first` elements further down.
+            // SAFETY: promised by the caller. In place, my result comes to lie where elements were that are posted
+            // or folded already: my block begins `first` elements further down.
             unsafe {
                 self.post_elements(operand, row, &range);
                 if begin < end {
                     self.expect_all();
-                    let part = begin - range.start..end - range.start;
-                    self.fold(operand, 0..size, &part, None, operand.element.at(receive, begin - first));
+                    let part = (begin - range.start, end - begin);
+                    let (mine, into) = (operand.element.at(row, begin), operand.element.at(receive, begin - first));
+                    self.fold(operand, 0..size, part, mine, into);
                 }
             }
             self.board.finish();
@@ -189,8 +227,9 @@ impl Session<'_> {
             unsafe {
                 self.post_elements(operand, row, &range);
                 if end > 0 {
-                    let all = 0..range.end - range.start;
-                    self.fold(operand, 0..end, &all, None, operand.element.at(receive, range.start));
+                    let all = (0, range.end - range.start);
+                    let (mine, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
+                    self.fold(operand, 0..end, all, mine, into);
                 }
             }
             self.board.finish();

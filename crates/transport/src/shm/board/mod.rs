@@ -10,6 +10,7 @@
 //! written (`done`); a reader uses nothing that lies outside the board, whatever a line says.
 
 mod maker;
+mod room;
 mod rounds;
 
 use towpath_base::control::PAGE;
@@ -18,9 +19,11 @@ use towpath_machine::wait;
 
 use super::layout::LINE;
 use super::segment::Segment;
+use crate::stores::Stores;
 
 pub(super) use maker::Maker;
 use maker::{Leaving, Left};
+pub use room::Room;
 pub use rounds::Want;
 pub(super) use rounds::{Memory, Rounds};
 
@@ -31,6 +34,10 @@ const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
+/// Bytes of an area that many rounds of collectives do not fill, and of all areas of a pair of members. Two cores write and
+/// read a fifth faster where an area is as large as the cache of one, which has let go of its lines when it is their turn.
+const AREA: usize = 256 << 10;
+const AREAS_OF_TWO: usize = 1 << 20;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +57,9 @@ impl Shape {
             65..=256 => 16,
             _ => 8,
         };
-        let even = (AREAS / members.max(1)).max(PAGE);
-        let area = (1 << even.ilog2()).min(256 << 10);
-        Shape { members, depth, area }
+        let most = (AREAS_OF_TWO / members.max(2)).max(AREA);
+        let even = (AREAS / members.max(1)).clamp(PAGE, most);
+        Shape { members, depth, area: 1 << even.ilog2() }
     }
 
     /// Largest message of a round.
@@ -112,6 +119,8 @@ pub struct Board {
     taken: u64,
     /// Value of `taken` at the beginning of each of the last rounds.
     starts: Box<[u64]>,
+    /// How I write into my area.
+    stores: Stores,
     /// Where to say that I left; `None` where another member made the board.
     left: Option<Left>,
 }
@@ -142,6 +151,7 @@ impl Board {
             members,
             taken: 0,
             starts: vec![0; shape.depth].into(),
+            stores: Stores::new(Room::READERS),
             left,
         }
     }
@@ -216,20 +226,20 @@ impl Board {
     /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a round, after
     /// [`Board::has_room`] said so.
     #[inline]
-    pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(*mut u8)) {
+    pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
         // SAFETY: the line is inside the board, and nobody reads it before the commit below.
         let line = unsafe { self.first_line.add(self.rounds.line(self.rounds.own) * LINE) };
         let mut place = 0;
-        if length <= INLINE {
-            // SAFETY: the line has so many bytes behind its words.
-            fill(unsafe { line.add(INLINE_AT) });
-        } else {
+        // SAFETY: a line has `INLINE` bytes behind its words.
+        let mut at = unsafe { line.add(INLINE_AT) };
+        if length > INLINE {
             let (begin, end) = self.span(length);
             place = begin & (self.shape.area as u64 - 1);
             self.taken = end;
             // SAFETY: `span` stays inside the area, which nobody reads any more (`has_room`).
-            fill(unsafe { self.area(self.rounds.own).add(place as usize) });
+            at = unsafe { self.area(self.rounds.own).add(place as usize) };
         }
+        fill(Room { stores: &mut self.stores, at, length });
         let description = u64::from(stamp) << (2 * LENGTH_BITS) | place << LENGTH_BITS | length as u64;
         // SAFETY: inside the line; readers look at it behind the word that the commit writes.
         unsafe { line.add(DESCRIPTION_AT).cast::<u64>().write(description) };
