@@ -185,7 +185,12 @@ impl Session<'_> {
     /// What a member posts in this round.
     #[inline]
     fn expect(&mut self, member: usize) -> Posted {
-        let looks = if self.crowd == Crowd::Crowded { 1 } else { LOOKS };
+        if let Some(posted) = self.board.look(member) {
+            // The member is ahead: its next lines are there too.
+            self.board.ask_ahead(member);
+            return self.checked(posted, member);
+        }
+        let looks = if self.crowd == Crowd::Crowded { 0 } else { LOOKS };
         for _ in 0..looks {
             if let Some(posted) = self.board.look(member) {
                 return self.checked(posted, member);

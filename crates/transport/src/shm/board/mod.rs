@@ -19,6 +19,7 @@ use towpath_machine::wait;
 
 use super::layout::LINE;
 use super::segment::Segment;
+use crate::ahead;
 use crate::stores::Stores;
 
 pub(super) use maker::Maker;
@@ -32,6 +33,8 @@ pub const INLINE: usize = 48;
 /// Where a line keeps its parts: the word that is one more than the round; length, place and stamp; bytes.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
+/// Rounds between the line that is read and the one that is asked for.
+const AHEAD: u64 = 4;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
 /// Bytes of an area that many rounds of collectives do not fill, and of all areas of a pair of members. Two cores write and
@@ -273,6 +276,14 @@ impl Board {
         assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
         // SAFETY: inside the area of that member.
         Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
+    }
+
+    /// Asks the processor for a line that a member who is some rounds ahead has written.
+    #[inline]
+    pub fn ask_ahead(&self, member: usize) {
+        let line = self.rounds.line_ahead(member, AHEAD);
+        // SAFETY: the line is inside the board.
+        ahead::read(unsafe { self.first_line.add(line * LINE) }, LINE);
     }
 
     /// Tries to be the one member that does the common work of this round.

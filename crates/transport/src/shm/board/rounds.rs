@@ -67,6 +67,11 @@ impl<W: LongWords> Rounds<W> {
         self.slot() * self.members + member
     }
 
+    /// The line of a member so many rounds later.
+    pub(super) fn line_ahead(&self, member: usize, rounds: u64) -> usize {
+        ((self.round + rounds) & (self.depth - 1)) as usize * self.members + member
+    }
+
     /// The member that has finished the fewest rounds; all others count as known.
     fn slowest(&mut self) -> usize {
         let (mut least, mut slowest) = (self.round, self.own);
