@@ -82,7 +82,7 @@ impl Side {
             if length <= SHORT_BYTES {
                 return self.wires.short(to, &header, content.as_ptr(), length).is_ok();
             }
-            if length <= self.wires.row_limit(to) {
+            if length <= self.wires.copied_limit(to) {
                 return self.wires.copied_row(to, &header, content.as_ptr(), length).is_ok();
             }
             let key = self.wires.publish(to, 0, Source::Bytes { pointer: content.as_ptr(), length });

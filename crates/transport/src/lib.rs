@@ -128,14 +128,8 @@ pub trait Wire {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource>;
 
-    /// Largest message that [`Wire::copied_row`] takes towards this peer, in bytes.
-    #[inline]
-    fn row_limit(&self, to: PeerIndex) -> usize {
-        self.copied_limit(to)
-    }
-
-    /// As [`Wire::copied`], for a message of at most [`Wire::row_limit`] bytes that lies in a row: the wire may let its
-    /// receiver begin before all is copied.
+    /// As [`Wire::copied`], for a message that lies in a row: the wire may let its receiver begin
+    /// before all is copied.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.

@@ -534,14 +534,6 @@ impl Wire for Wires {
     }
 
     #[inline]
-    fn row_limit(&self, to: PeerIndex) -> usize {
-        match self.route(to) {
-            Route::Shm { rank } => self.shm.row_limit(rank as usize),
-            _ => self.copied_limit(to),
-        }
-    }
-
-    #[inline]
     unsafe fn copied_row(
         &mut self,
         to: PeerIndex,

@@ -31,8 +31,6 @@ const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 pub const CHUNKS: usize = 16;
 /// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as fast.
 const RING_MESSAGE: usize = 16 * 1024;
-/// Largest message that a ring takes in parts: beyond it, windows are faster.
-const ROW_MESSAGE: usize = 16 * 1024;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
 
@@ -201,11 +199,6 @@ impl RingPlace {
     pub fn copied_limit(&self) -> usize {
         RING_MESSAGE.min(self.bytes as usize / 4 * 3) / LINE * LINE
     }
-
-    /// Largest message in parts: half of the ring, so that two are under way, up to [`ROW_MESSAGE`].
-    pub fn row_limit(&self) -> usize {
-        ROW_MESSAGE.min(self.bytes as usize / 2 / LINE * LINE).max(self.copied_limit())
-    }
 }
 
 #[cfg(test)]
@@ -242,11 +235,11 @@ mod tests {
     fn a_ring_takes_what_its_parts_take() {
         let place = RingPlace::new(PAGE, 64, 16384, false);
         assert!(place.payload_at() + 16384 <= PAGE + place.total());
-        assert_eq!((place.copied_limit(), place.row_limit()), (12288, 12288));
+        assert_eq!(place.copied_limit(), 12288);
         // Header and payload of the first messages share two pages.
         assert_eq!(place.payload_at() + place.provided as usize, 3 * PAGE);
         let large = RingPlace::new(0, 32, 65536, true);
-        assert_eq!((large.copied_limit(), large.row_limit()), (16384, 16384));
+        assert_eq!(large.copied_limit(), 16384);
         assert!(large.provided >= 16384 && large.payload_at() + large.provided as usize == 5 * PAGE);
         let page = RingPlace::new(0, 16, 3008, true);
         assert_eq!((page.total(), page.copied_limit(), page.provided), (PAGE, 2240, 3008));

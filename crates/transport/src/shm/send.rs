@@ -32,8 +32,6 @@ pub(super) struct Outgoing {
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
     limit: u32,
-    /// Largest message in parts.
-    row_limit: u32,
     /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
     pub(super) detour: bool,
     pub(super) lost: bool,
@@ -52,7 +50,6 @@ impl Outgoing {
             // SAFETY: the wire holds the segment and drops this before.
             slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
             limit: CELL_BYTES as u32,
-            row_limit: CELL_BYTES as u32,
             detour: false,
             lost: false,
             obedience: Obedience::new(hot_sends),
@@ -260,12 +257,6 @@ impl Shm {
         Ok(())
     }
 
-    /// As [`crate::Wire::row_limit`].
-    #[inline]
-    pub fn row_limit(&self, to: usize) -> usize {
-        self.outgoing[to].row_limit as usize
-    }
-
     /// As [`crate::Wire::copied_row`], to a local rank.
     ///
     /// # Safety
@@ -282,7 +273,7 @@ impl Shm {
         if length > PART_BYTES
             && let Some(ring) = &mut out.ring
             && !out.detour
-            && length <= out.row_limit as usize
+            && length <= out.limit as usize
             && ring.sender.has_lines(parts(length))
         {
             // SAFETY: handed through.
@@ -420,7 +411,6 @@ impl Outgoing {
             if let Err(shortage) = provide(segment, ring, grown) {
                 // What is longer than the ring is now would never find room: it goes through a window.
                 self.limit = self.limit.min(provided);
-                self.row_limit = self.row_limit.min(provided);
                 return Err(shortage);
             }
         }
@@ -483,7 +473,6 @@ impl Outgoing {
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
         self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;
-        self.row_limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.row_limit()) as u32;
     }
 }
 

@@ -166,10 +166,6 @@ impl<W: Wire> Wire for Faulty<W> {
         self.inner.copied(to, header, length, fill)
     }
 
-    fn row_limit(&self, to: PeerIndex) -> usize {
-        self.inner.row_limit(to)
-    }
-
     unsafe fn copied_row(
         &mut self,
         to: PeerIndex,

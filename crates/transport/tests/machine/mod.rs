@@ -454,7 +454,7 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
         // SAFETY: the payload lives during the call.
         return unsafe { wire.short(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
-    if whole && order.number.is_multiple_of(2) && order.length <= wire.row_limit(to) {
+    if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_limit(to) {
         // SAFETY: as above.
         return unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
