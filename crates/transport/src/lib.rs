@@ -80,6 +80,10 @@ pub trait Sink {
     /// The peer is gone (process died, connection lost): nothing more will come from it. Regions published to it and
     /// pulls from it end with this report; none of their own follows.
     fn lost(&mut self, peer: PeerIndex);
+    /// As [`Sink::lost`], for a peer that has left MPI in order: it owes nobody a message.
+    fn left(&mut self, peer: PeerIndex) {
+        self.lost(peer);
+    }
 }
 
 /// What whoever is offered a message by [`Wire::sift`] does with it.

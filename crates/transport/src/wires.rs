@@ -334,6 +334,7 @@ impl Wires {
             let Route::Clic { place, line: Some(line), .. } = self.route(peer) else { continue };
             let (Some(clic), Some(tcp)) = (&mut self.clic, &mut self.tcp) else { continue };
             match (clic.is_lost(place as usize), tcp.is_lost(line as usize)) {
+                (true, true) if tcp.has_left(line as usize) || clic.has_left(place as usize) => sink.left(peer),
                 (true, true) => sink.lost(peer),
                 (true, false) => tcp.mark_lost(line as usize),
                 (false, _) if tcp.has_left(line as usize) => {}

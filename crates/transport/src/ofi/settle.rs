@@ -84,7 +84,12 @@ impl Ofi {
                 self.end_all_ways(dead.place);
             }
             self.bury(dead.place);
-            sink.lost(self.peers[dead.place as usize].contact.peer);
+            let peer = &self.peers[dead.place as usize];
+            if peer.parted {
+                sink.left(peer.contact.peer)
+            } else {
+                sink.lost(peer.contact.peer)
+            }
             moved = true;
         }
         moved

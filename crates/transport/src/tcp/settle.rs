@@ -306,7 +306,7 @@ impl Tcp {
         let peer = &mut self.peers[place as usize];
         peer.output = Output::default();
         peer.listed = false;
-        sink.lost(peer.contact.peer);
+        if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
     }
 
     /// Says to all peers that this process leaves MPI: [`Tcp::busy`] until they have said so too. To be called when nothing

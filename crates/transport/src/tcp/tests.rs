@@ -20,6 +20,7 @@ struct Inbox {
     released: Vec<u64>,
     pulled: Vec<u64>,
     lost: Vec<PeerIndex>,
+    left: Vec<PeerIndex>,
 }
 
 impl Sink for Inbox {
@@ -34,6 +35,9 @@ impl Sink for Inbox {
     }
     fn lost(&mut self, peer: PeerIndex) {
         self.lost.push(peer);
+    }
+    fn left(&mut self, peer: PeerIndex) {
+        self.left.push(peer);
     }
 }
 
@@ -454,6 +458,6 @@ fn what_a_peer_gave_back_before_it_left_is_free() {
     unsafe { wires[0].0.pull(0, key, 6, nothing, |_| false) };
     wires[0].0.leave();
     turns(&mut wires[..1], 100);
-    until(&mut wires, |wires| wires[1].1.lost == [PeerIndex(0)]);
+    until(&mut wires, |wires| wires[1].1.left == [PeerIndex(0)]);
     assert_eq!(wires[1].1.released, [77, 78], "both arrived before the goodbye");
 }

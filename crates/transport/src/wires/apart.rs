@@ -55,4 +55,10 @@ impl<S: Sink> Sink for Apart<'_, S> {
             _ => self.sink.lost(peer),
         }
     }
+    fn left(&mut self, peer: PeerIndex) {
+        match self.routes.get(peer.slot()) {
+            Some(Route::Clic { line: Some(_), .. }) => self.parting.push(peer),
+            _ => self.sink.left(peer),
+        }
+    }
 }

@@ -26,6 +26,7 @@ pub struct Faults {
 enum Event {
     Arrived { header: Header, payload: Vec<u8> },
     Lost,
+    Left,
 }
 
 /// Events that the wire has reported and the caller has not seen yet.
@@ -57,6 +58,9 @@ impl Sink for Kept {
     }
     fn lost(&mut self, peer: PeerIndex) {
         self.by_peer.entry(peer).or_default().push_back(Event::Lost);
+    }
+    fn left(&mut self, peer: PeerIndex) {
+        self.by_peer.entry(peer).or_default().push_back(Event::Left);
     }
 }
 
@@ -103,6 +107,7 @@ impl<W: Wire> Faulty<W> {
                         sink.arrived(*peer, &header, payload.as_ptr(), payload.len());
                     }
                     Some(Event::Lost) => sink.lost(*peer),
+                    Some(Event::Left) => sink.left(*peer),
                     None => {}
                 }
             }

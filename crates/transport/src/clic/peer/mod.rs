@@ -111,6 +111,8 @@ pub struct Peer {
     /// Since when this process leaves, and whether the peer has said goodbye.
     leaves: Option<Time>,
     left: bool,
+    /// Whether the peer had said goodbye when it was lost.
+    ended_in_order: bool,
     heard: Time,
     waits_since: Option<Time>,
     sign_at: Time,
@@ -150,6 +152,7 @@ impl Peer {
             owed: 0,
             used: false,
             leaves: None,
+            ended_in_order: false,
             left: false,
             heard: 0,
             waits_since: None,
@@ -382,6 +385,7 @@ impl Peer {
 
     /// The peer is gone: everything ends.
     pub(super) fn end(&mut self, credits: &mut Credits, outlet: &mut impl Outlet) {
+        self.ended_in_order = self.left;
         self.epoch.end();
         self.forget(credits);
         outlet.lost(self.rank);
@@ -421,6 +425,11 @@ impl Peer {
     /// True when the peer is lost.
     pub fn is_lost(&self) -> bool {
         self.epoch.has_ended()
+    }
+
+    /// True when the peer is lost because it has left in order: it said goodbye before.
+    pub fn has_left(&self) -> bool {
+        self.is_lost() && self.ended_in_order
     }
 
     /// True while frames have been told to go slowly since the peer sleeps.

@@ -402,6 +402,9 @@ impl Clic {
             match end {
                 End::Released(token) => sink.released(token),
                 End::Pulled(token) => sink.pulled(token),
+                End::Lost(rank) if self.endpoint.peer(rank).is_some_and(super::Peer::has_left) => {
+                    sink.left(PeerIndex(rank));
+                }
                 End::Lost(rank) => sink.lost(PeerIndex(rank)),
             }
         }
@@ -447,6 +450,11 @@ impl Clic {
     /// Whether the peer at `place` is lost.
     pub fn is_lost(&self, place: usize) -> bool {
         self.endpoint.peer(self.ranks[place]).is_none_or(super::Peer::is_lost)
+    }
+
+    /// Whether the peer at `place` is lost because it has left in order.
+    pub fn has_left(&self, place: usize) -> bool {
+        self.endpoint.peer(self.ranks[place]).is_some_and(super::Peer::has_left)
     }
 
     /// The peer at `place` is gone, as somebody else knows.
