@@ -12,6 +12,7 @@ use crate::Limits;
 use crate::closed::Closed;
 use crate::direct::Direct;
 use crate::flow::Flow;
+use crate::lost::IsMember;
 use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
 use crate::posted::Posted;
@@ -52,6 +53,8 @@ pub(crate) struct State {
     pub(crate) under_way: usize,
     /// Counts [exchanges](crate::Exchange).
     pub(crate) exchanges: u32,
+    /// Who may send in a context.
+    pub(crate) is_member: IsMember,
 }
 
 /// Moves an eager payload into its target; returns the bytes taken and whether some had no room.
@@ -89,6 +92,7 @@ impl State {
             actions: Vec::new(),
             under_way: 0,
             exchanges: 0,
+            is_member: |_, _| false,
         }
     }
 
@@ -301,36 +305,12 @@ impl Sink for State {
         }
     }
 
-    /// Every operation that needs the peer completes as lost; messages of it that are here already can still be received.
     fn lost(&mut self, peer: PeerIndex) {
-        self.peers.any_lost = true;
-        let known = self.peers.at(peer);
-        known.lost = true;
-        known.queue().clear();
-        self.peers.drained(peer);
-        self.forget_grants(peer);
-        for index in self.requests.unfinished() {
-            let slot = self.requests.slot(index);
-            if slot.completion.peer != peer {
-                continue;
-            }
-            slot.completion.lost = true;
-            match std::mem::replace(&mut slot.work, Work::None) {
-                Work::Posted { link, .. } => {
-                    slot.completion.bytes = 0;
-                    self.posted.remove(index, link);
-                    self.requests.complete(index);
-                    continue;
-                }
-                Work::Published { key, .. } | Work::Announced { key, .. } => {
-                    self.actions.push(Action::Withdraw { to: peer, key });
-                }
-                Work::Fetching(fetch) => self.drop_fetch(*fetch),
-                _ => {}
-            }
-            self.finish(index);
-        }
-        // What the peer had is free for others.
-        self.feed();
+        self.end_operations(peer);
+        self.end_wildcards(peer);
+    }
+
+    fn left(&mut self, peer: PeerIndex) {
+        self.end_operations(peer);
     }
 }

@@ -19,6 +19,7 @@ mod direct;
 mod eager;
 mod exchange;
 mod flow;
+mod lost;
 mod matching;
 pub mod messages;
 mod peers;
@@ -41,6 +42,7 @@ pub use direct::Soon;
 pub use eager::{Mode, Sent};
 pub use exchange::{Exchange, Part, Rest};
 pub use flow::Headroom;
+pub use lost::IsMember;
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, Pending, RequestId};
 

@@ -128,6 +128,11 @@ impl Front {
         self.entries[position].1
     }
 
+    /// The pattern at a position.
+    pub(crate) fn pattern(&self, position: usize) -> Pattern {
+        self.entries[position].0
+    }
+
     /// Takes the entry at a position out.
     #[inline]
     pub(crate) fn remove(&mut self, position: usize) -> u32 {

@@ -65,12 +65,21 @@ pub(crate) struct Peers {
     pub(crate) backlog: Vec<PeerIndex>,
     /// Some peer is lost.
     pub(crate) any_lost: bool,
+    /// Those that are lost and have not left in order.
+    pub(crate) failed: Vec<PeerIndex>,
 }
 
 impl Peers {
     /// A table for `peers` peers, each with this credit to start with.
     pub(crate) fn new(peers: usize, credit: usize) -> Peers {
-        let mut all = Peers { table: Vec::new(), credit, extend_below: 0, backlog: Vec::new(), any_lost: false };
+        let mut all = Peers {
+            table: Vec::new(),
+            credit,
+            extend_below: 0,
+            backlog: Vec::new(),
+            any_lost: false,
+            failed: Vec::new(),
+        };
         all.grow(peers);
         all
     }

@@ -4,6 +4,8 @@
 //! arrival asks at most four bins and takes the entry with the smallest order number, whatever the length of the queue.
 //! Invariant: every entry of the front is older than every binned one (the front takes an entry only while no bin holds any).
 
+use towpath_base::ids::ContextId;
+
 use crate::bins::{Bins, Links, Neighbors};
 use crate::matching::{Front, NONE, Pattern};
 
@@ -103,6 +105,13 @@ impl Posted {
         Some(self.unbin(oldest))
     }
 
+    /// The context of a receive that has not been matched.
+    pub(crate) fn context_of(&self, request: u32, link: u32) -> ContextId {
+        let of_front = || self.front.position(request).map(|position| self.front.pattern(position));
+        let pattern = if link == NONE { of_front() } else { Some(self.pool[link as usize].pattern) };
+        ContextId(pattern.expect("the receive is posted").context)
+    }
+
     /// Takes a receive back that has not been matched.
     pub(crate) fn remove(&mut self, request: u32, link: u32) {
         if link != NONE {
@@ -117,7 +126,7 @@ impl Posted {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use towpath_base::ids::{ContextId, PeerIndex};
+    use towpath_base::ids::PeerIndex;
 
     #[derive(Clone, Debug)]
     enum Event {

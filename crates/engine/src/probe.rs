@@ -53,8 +53,9 @@ impl<W: Wire> Engine<W> {
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
 
-    /// Whether a message that has not come yet never will: probes ask for it from this peer, and the peer is lost.
-    pub fn probes_in_vain(&self, from: Option<PeerIndex>) -> bool {
-        from.is_some_and(|peer| self.state.peers.is_lost(peer))
+    /// The lost peer because of which a probe that finds nothing now asks in vain; `None` for `from` is a wildcard.
+    #[inline]
+    pub fn probes_in_vain(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {
+        if self.state.peers.any_lost { self.state.lost_source(from, context) } else { None }
     }
 }

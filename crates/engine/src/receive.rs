@@ -70,8 +70,10 @@ impl<W: Wire> Engine<W> {
         if let Some(at) = self.state.unexpected.find(&pattern) {
             return self.receive_found(at, target);
         }
-        if from.is_some_and(|peer| self.state.peers.is_lost(peer)) {
-            return self.receive_never(from);
+        if self.state.peers.any_lost
+            && let Some(lost) = self.state.lost_source(from, context)
+        {
+            return self.receive_never(lost);
         }
         let state = &mut self.state;
         let completion = Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, tag.unwrap_or(-1), 0);
@@ -85,11 +87,11 @@ impl<W: Wire> Engine<W> {
         state.requests.id(index)
     }
 
-    /// A receive from a peer that is lost and has left nothing behind.
+    /// A receive that waits for a peer that is lost and has left nothing behind.
     #[cold]
     #[inline(never)]
-    fn receive_never(&mut self, from: Option<PeerIndex>) -> RequestId {
-        let completion = Completion { lost: true, ..Completion::of(from.unwrap_or(ANY_PEER), u32::MAX, -1, 0) };
+    fn receive_never(&mut self, peer: PeerIndex) -> RequestId {
+        let completion = Completion { lost: true, ..Completion::of(peer, u32::MAX, -1, 0) };
         let index = self.state.requests.add(completion, Work::None);
         self.state.requests.complete(index);
         self.state.requests.id(index)

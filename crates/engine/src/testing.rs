@@ -89,7 +89,8 @@ struct Shared {
     queues: Vec<Vec<VecDeque<Packet>>>,
     regions: Vec<HashMap<u64, Region>>,
     released: Vec<Vec<u64>>,
-    lost: Vec<Vec<PeerIndex>>,
+    /// Who is gone, and whether it left in order.
+    gone: Vec<Vec<(PeerIndex, bool)>>,
     next_key: u64,
 }
 
@@ -107,7 +108,7 @@ impl Network {
             queues: (0..size).map(|_| (0..size).map(|_| VecDeque::new()).collect()).collect(),
             regions: (0..size).map(|_| HashMap::new()).collect(),
             released: vec![Vec::new(); size],
-            lost: vec![Vec::new(); size],
+            gone: vec![Vec::new(); size],
             next_key: 1,
         })))
     }
@@ -119,9 +120,18 @@ impl Network {
 
     /// Process `gone` dies: what it sent still arrives, then the others hear of it.
     pub fn lose(&self, gone: usize) {
+        self.end(gone, false);
+    }
+
+    /// As [`Network::lose`], for a process that leaves in order.
+    pub fn leave(&self, gone: usize) {
+        self.end(gone, true);
+    }
+
+    fn end(&self, process: usize, in_order: bool) {
         let shared = &mut *self.0.borrow_mut();
-        for (_, lost) in shared.lost.iter_mut().enumerate().filter(|(me, _)| *me != gone) {
-            lost.push(PeerIndex(gone as u32));
+        for (_, gone) in shared.gone.iter_mut().enumerate().filter(|(me, _)| *me != process) {
+            gone.push((PeerIndex(process as u32), in_order));
         }
     }
 }
@@ -303,13 +313,13 @@ impl Wire for TestWire {
                 sink.pulled(self.pulls.swap_remove(which).token);
             }
         }
-        let lost = std::mem::take(&mut self.network.0.borrow_mut().lost[self.me]);
-        for peer in lost {
+        let gone = std::mem::take(&mut self.network.0.borrow_mut().gone[self.me]);
+        for (peer, in_order) in gone {
             if self.network.0.borrow().queues[self.me][peer.slot()].is_empty() {
                 self.pulls.retain(|pull| pull.from != peer);
-                sink.lost(peer);
+                if in_order { sink.left(peer) } else { sink.lost(peer) }
             } else {
-                self.network.0.borrow_mut().lost[self.me].push(peer);
+                self.network.0.borrow_mut().gone[self.me].push((peer, in_order));
             }
             moved = true;
         }
@@ -355,6 +365,9 @@ impl<S: Sink> Sink for Note<'_, S> {
     }
     fn lost(&mut self, peer: PeerIndex) {
         self.sink.lost(peer);
+    }
+    fn left(&mut self, peer: PeerIndex) {
+        self.sink.left(peer);
     }
 }
 

@@ -4,6 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{CONTEXT, Row, World, bytes, packed, pattern, peer, room, unpacked};
+use towpath_base::ids::ContextId;
 use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
@@ -283,12 +284,63 @@ fn a_lost_peer_ends_what_needs_it() {
     assert!(!world.engines[0].take(arrived).unwrap().lost, "what arrived before can be received");
     let never = world.receive(0, Some(2), Some(4), room(&mut eight));
     assert!(world.engines[0].take(never).unwrap().lost);
-    let in_vain = [Some(peer(2)), Some(peer(1)), None].map(|from| world.engines[0].probes_in_vain(from));
-    assert_eq!(in_vain, [true, false, false]);
+    let in_vain = [Some(peer(2)), Some(peer(1)), None].map(|from| world.engines[0].probes_in_vain(from, CONTEXT));
+    assert_eq!(in_vain, [Some(peer(2)), None, None]);
     let from_one = world.send(1, 0, 1, bytes(&data), Mode::Standard);
     assert_eq!(world.wait(0, wildcard).peer, peer(1));
     world.wait(1, from_one);
     assert!(!world.engines[0].busy());
+}
+
+/// A world in which process 2 may send in [`CONTEXT`] and nobody in another one.
+fn world_of_members() -> World {
+    let mut world = World::plain(3);
+    world.engines[0].ask_members(|context, _| context == CONTEXT);
+    world
+}
+
+const ELSEWHERE: ContextId = ContextId(0x20);
+
+#[test]
+fn a_failed_peer_ends_receives_from_any_source_where_it_might_send() {
+    let mut world = world_of_members();
+    let (mut one, mut other) = ([0; 8], [0; 8]);
+    // More than the front of the queue takes, so that some are binned.
+    let waiting: Vec<_> = (0..100).map(|tag| world.receive(0, None, Some(tag), room(&mut one))).collect();
+    // SAFETY: the room lives until the end.
+    let apart = unsafe { world.engines[0].irecv(None, ELSEWHERE, None, room(&mut other)) };
+    world.network.lose(2);
+    world.engines[0].progress();
+    for receive in waiting {
+        let completion = world.engines[0].take(receive).expect("a member has failed");
+        assert!(completion.lost && completion.peer == peer(2));
+    }
+    assert!(!world.engines[0].is_complete(apart));
+    assert_eq!(world.engines[0].probes_in_vain(None, CONTEXT), Some(peer(2)));
+    assert_eq!(world.engines[0].probes_in_vain(None, ELSEWHERE), None);
+    let late = world.receive(0, None, Some(1), room(&mut one));
+    assert!(world.engines[0].take(late).unwrap().lost);
+    let kept = world.send(1, 0, 1, bytes(&[7; 8]), Mode::Standard);
+    world.engines[0].progress();
+    let matched = world.receive(0, None, Some(1), room(&mut one));
+    assert!(!world.wait(0, matched).lost, "what has arrived is received");
+    world.wait(1, kept);
+    assert_eq!(one, [7; 8]);
+}
+
+#[test]
+fn a_peer_that_leaves_in_order_ends_no_receive_from_any_source() {
+    let mut world = world_of_members();
+    let mut got = [0; 8];
+    let wildcard = world.receive(0, None, Some(1), room(&mut got));
+    let exact = world.receive(0, Some(2), Some(1), room(&mut got));
+    world.network.leave(2);
+    world.engines[0].progress();
+    assert!(world.engines[0].take(exact).expect("nothing more comes from it").lost);
+    assert_eq!(world.engines[0].probes_in_vain(None, CONTEXT), None);
+    let sent = world.send(1, 0, 1, bytes(&[7; 8]), Mode::Standard);
+    assert_eq!(world.wait(0, wildcard).peer, peer(1));
+    world.wait(1, sent);
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub(crate) fn lane(segment: &Segment, job: &Job, far: Option<Far>) -> Result<Lan
     let waiting = Waiting::new(waiter, segment.clone());
     wires.set_across(towpath_datatype::copy_across);
     let mut engine = Engine::new(wires, Limits::from_settings(), job.size as usize);
+    engine.ask_members(crate::wait_target::is_member);
     let fixed = "TOWPATH_UNEXPECTED_BYTES";
     if config::setting(fixed).and_then(|text| config::number_of(fixed, &text).0).is_none() {
         let ranks = u64::from(job.local_ranks.len() as u32);

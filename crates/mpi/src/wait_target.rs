@@ -115,6 +115,11 @@ fn message(pending: Pending, [receive, send]: [Awaited; 2], comm: Option<&Comm>)
     }
 }
 
+/// Whether a process may send messages in a context.
+pub(crate) fn is_member(context: ContextId, peer: PeerIndex) -> bool {
+    with_comm(context, |comm| comm.is_some_and(|comm| comm.targets().contains(&peer)))
+}
+
 /// Hands over the communicator of a context; `None` when the program knows none.
 fn with_comm<R>(context: ContextId, then: impl FnOnce(Option<&Comm>) -> R) -> R {
     let context = context.on(Plane::PointToPoint);

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_engine::Envelope;
 
 use super::{check_buffer, completed, envelope};
@@ -22,15 +22,13 @@ fn status_of(found: &Envelope) -> Status {
     Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
 }
 
-/// What a probe has found by now: an error where it asks for a lost process, which will send nothing more.
-fn found<T>(state: &mut State, from: Option<PeerIndex>, message: Option<T>) -> Option<Result<T>> {
-    match (message, from) {
-        (Some(message), _) => Some(Ok(message)),
-        (None, Some(peer)) if state.engine.probes_in_vain(from) => {
-            Some(Err(Error::new(ERR_PROC_ABORTED, world::reason_of_loss(peer))))
-        }
-        _ => None,
+/// What a probe has found by now: an error where it waits for a lost process, which will send nothing more.
+fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, message: Option<T>) -> Option<Result<T>> {
+    if let Some(message) = message {
+        return Some(Ok(message));
     }
+    let lost = state.engine.probes_in_vain(from, context)?;
+    Some(Err(Error::new(ERR_PROC_ABORTED, world::reason_of_loss(lost))))
 }
 
 /// MPI_Iprobe.
@@ -45,7 +43,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<(bool, Status)> {
     for attempt in 0..2 {
         let found = lane.with(|state| {
             let message = state.engine.iprobe(peer, context, tag);
-            found(state, peer, message)
+            found(state, peer, context, message)
         });
         if let Some(found) = found {
             return Ok((true, status_of(&found?)));
@@ -68,7 +66,7 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let target = |_: &State| WaitTarget::Probe(context, peer, tag);
     let found = world::lane()?.wait_for(target, |state| {
         let message = state.engine.iprobe(peer, context, tag);
-        found(state, peer, message)
+        found(state, peer, context, message)
     });
     Ok(status_of(&found?))
 }
@@ -81,7 +79,7 @@ fn found_and_taken(
     comm: &Arc<Comm>,
 ) -> Option<Result<(Handle, Status)>> {
     let there = state.engine.iprobe(from, comm.context(), tag);
-    let there = found(state, from, there)?;
+    let there = found(state, from, comm.context(), there)?;
     Some(there.and_then(|_| take_out(state, from, tag, comm)))
 }
 
