@@ -43,10 +43,11 @@ fn lookup(op: Handle) -> Result<Found> {
 
 /// The basic type whose elements those of `datatype` are: itself, or a duplicate of it.
 fn basic_of(datatype: &Datatype) -> Option<Basic> {
-    let basic = datatype.single_basic()?;
-    let same =
-        datatype.size() == basic.size() as i64 && datatype.extent() == basic.extent() as i64 && datatype.true_lb() == 0;
-    datatype.as_named().or(same.then_some(basic))
+    datatype.as_named().or_else(|| {
+        let basic = datatype.single_basic()?;
+        let is_one = datatype.size() == basic.size() as i64;
+        (is_one && datatype.extent() == basic.extent() as i64 && datatype.true_lb() == 0).then_some(basic)
+    })
 }
 
 /// What combines elements of a datatype. The operation may be freed while it is in use.
@@ -72,7 +73,7 @@ fn predefined(operation: Predefined, datatype: &Datatype) -> Result<Reducer> {
     let Some(basic) = basic_of(datatype) else {
         fail!(ERR_OP, "argument op is {name}, which combines predefined datatypes only; use MPI_Op_create for others");
     };
-    match reduce::kernel(operation, basic).filter(|_| reduce::supports(operation, basic)) {
+    match reduce::reduction(operation, basic) {
         Some(kernel) => Ok(Reducer::predefined(kernel)),
         None => fail!(ERR_OP, "argument op is {name}, which is not defined for elements of {}", basic.name()),
     }

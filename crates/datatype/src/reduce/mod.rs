@@ -17,7 +17,9 @@ mod quad;
 #[cfg(test)]
 mod tests;
 
-use crate::basic::{Basic, Class, Float, Group};
+use std::sync::LazyLock;
+
+use crate::basic::{self, Basic, Class, Float, Group};
 use complex::Complex;
 use half::Half;
 use loops::{floating, integer, logical, moved, numeric, signless};
@@ -88,10 +90,23 @@ pub const ALL: &[Operation] = &[
     Operation::NoOp,
 ];
 
+const FIRST: usize = ALL[0] as usize;
+const NUMBERS: usize = ALL[ALL.len() - 1] as usize - FIRST + 1;
+const BY_NUMBER: [Option<Operation>; NUMBERS] = {
+    let mut operations = [None; NUMBERS];
+    let mut index = 0;
+    while index < ALL.len() {
+        operations[ALL[index] as usize - FIRST] = Some(ALL[index]);
+        index += 1;
+    }
+    operations
+};
+
 impl Operation {
     /// The operation with this handle number of the standard's ABI; none if the number belongs to no operation.
+    #[inline]
     pub fn from_number(number: u32) -> Option<Operation> {
-        ALL.iter().copied().find(|operation| operation.number() == number)
+        *BY_NUMBER.get((number as usize).checked_sub(FIRST)?)?
     }
 
     /// Handle number in the standard's ABI, e.g. 0x21 for `MPI_SUM`.
@@ -201,6 +216,17 @@ pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
         Class::Signed(_) | Class::Unsigned(_) | Class::Logical(_) | Class::Character(_) => None,
         Class::Packed | Class::Marker => None,
     }
+}
+
+/// The loop of a reduction; none where [`supports`] says no. A look into a table: short reductions are many.
+#[inline]
+pub fn reduction(operation: Operation, basic: Basic) -> Option<Kernel> {
+    static KERNELS: LazyLock<Box<[Option<Kernel>]>> = LazyLock::new(|| {
+        let entry = |operation, basic| kernel(operation, basic).filter(|_| supports(operation, basic));
+        let row = |&operation: &Option<Operation>| basic::ALL.iter().map(move |&basic| entry(operation?, basic));
+        BY_NUMBER.iter().flat_map(row).collect()
+    });
+    KERNELS[(operation as usize - FIRST) * basic::ALL.len() + basic.index()]
 }
 
 /// The kernels of the value-and-index types.

@@ -307,6 +307,9 @@ fn a_kernel_exists_exactly_where_the_operation_is_supported() {
         let moved = operation == Operation::NoOp || basic.size() > 0;
         let expected = accumulates && moved || supports(operation, basic);
         assert_eq!(kernel(operation, basic).is_some(), expected, "{} on {}", operation.name(), basic.name());
+        let address = |kernel: Kernel| kernel as usize;
+        let reducing = kernel(operation, basic).filter(|_| supports(operation, basic)).map(address);
+        assert_eq!(reduction(operation, basic).map(address), reducing, "{} on {}", operation.name(), basic.name());
     }
 }
 
