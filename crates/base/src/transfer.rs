@@ -259,6 +259,7 @@ impl Target {
     ///
     /// # Safety
     /// As [`Drain::drain`].
+    #[inline]
     pub unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
         match self {
             Target::Bytes { pointer, length: room } => {
@@ -271,17 +272,8 @@ impl Target {
                 *room -= step;
                 Step::Done(length)
             }
-            Target::Unpacker { drain, length: room } => {
-                let step = length.min(*room);
-                // SAFETY: handed through, cut to the room that is left.
-                match unsafe { drain.drain(from, step) } {
-                    Step::Done(_) => {
-                        *room -= step;
-                        Step::Done(length)
-                    }
-                    Step::Pending => Step::Pending,
-                }
-            }
+            // SAFETY: the caller's contract is the same.
+            Target::Unpacker { drain, length: room } => unsafe { unpack(drain.as_mut(), room, from, length) },
         }
     }
 
@@ -295,6 +287,22 @@ impl Target {
         while unsafe { self.drain(from, length) } == Step::Pending {
             std::hint::spin_loop();
         }
+    }
+}
+
+/// Gives an unpacker the next bytes, cut to the room that is left.
+///
+/// # Safety
+/// As [`Drain::drain`].
+unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, length: usize) -> Step {
+    let step = length.min(*room);
+    // SAFETY: the caller's contract is the same, for more bytes.
+    match unsafe { drain.drain(from, step) } {
+        Step::Done(_) => {
+            *room -= step;
+            Step::Done(length)
+        }
+        Step::Pending => Step::Pending,
     }
 }
 

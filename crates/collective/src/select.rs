@@ -261,7 +261,7 @@ const FIRST_ROW: [usize; COLLECTIVES.len()] = {
     first
 };
 
-const COLLECTIVES: &[(&str, Collective)] = &[
+pub(crate) const COLLECTIVES: &[(&str, Collective)] = &[
     ("barrier", Collective::Barrier),
     ("bcast", Collective::Bcast),
     ("gather", Collective::Gather),
@@ -346,19 +346,34 @@ impl Selection {
 
     /// The algorithm for a collective: the forced one where its hard conditions hold, else the first row that fits.
     pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
-        let first = FIRST_ROW[collective as usize];
-        let of_collective = || TABLE[first..].iter().take_while(move |row| row.collective == collective);
-        let rows = || of_collective().filter(|row| allowed(row, size));
-        for &(_, algorithm) in self.forced.iter().filter(|pair| pair.0 == collective) {
-            if rows().any(|row| row.algorithm == algorithm) {
-                return algorithm;
-            }
-        }
-        rows()
-            .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes && (!row.group || size.pays()))
-            .expect("the last row of each collective fits everything")
-            .algorithm
+        self.forced(collective, size).unwrap_or_else(|| {
+            allowed_rows(collective, size)
+                .find(|row| size.ranks <= row.ranks && size.bytes <= row.bytes && (!row.group || size.pays()))
+                .expect("the last row of each collective fits everything")
+                .algorithm
+        })
     }
+
+    /// Up to how many bytes [`Selection::choose`] takes the board, whatever bytes `size` has; `None` where it never does.
+    pub fn limit_of_board(&self, collective: Collective, size: Size) -> Option<i64> {
+        if let Some(forced) = self.forced(collective, size) {
+            return (forced == Algorithm::Board).then_some(ANY);
+        }
+        // The board stands first, so no other row is chosen for fewer bytes.
+        let first = allowed_rows(collective, size).next()?;
+        (first.algorithm == Algorithm::Board && size.ranks <= first.ranks).then_some(first.bytes)
+    }
+
+    fn forced(&self, collective: Collective, size: Size) -> Option<Algorithm> {
+        let mut wanted = self.forced.iter().filter(|pair| pair.0 == collective).map(|pair| pair.1);
+        wanted.find(|&algorithm| allowed_rows(collective, size).any(|row| row.algorithm == algorithm))
+    }
+}
+
+/// The rows of a collective whose hard conditions hold.
+fn allowed_rows(collective: Collective, size: Size) -> impl Iterator<Item = &'static Row> {
+    let rows = TABLE[FIRST_ROW[collective as usize]..].iter();
+    rows.take_while(move |row| row.collective == collective).filter(move |row| allowed(row, size))
 }
 
 fn allowed(row: &Row, size: Size) -> bool {
@@ -395,6 +410,26 @@ mod tests {
                         let size = Size::of(ranks, bytes).commutative(commutative);
                         assert!(has(*collective, selection.choose(*collective, size)), "{name}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_board_is_chosen_up_to_its_limit() {
+        let sizes = || {
+            [2, 3, 64, 1000].into_iter().flat_map(|ranks| [Crowd::Fitting, Crowd::Crowded].map(|crowd| (ranks, crowd)))
+        };
+        for text in ["", "bcast:board", "bcast:chain", "allgather:recursive_doubling"] {
+            let selection = Selection::parse(text).unwrap();
+            for (&(name, collective), (ranks, crowd)) in
+                COLLECTIVES.iter().flat_map(|row| sizes().map(move |size| (row, size)))
+            {
+                let size = |bytes| Size::of(ranks, bytes).on_board(crowd);
+                let limit = selection.limit_of_board(collective, size(0));
+                for bytes in (0..34).flat_map(|log| [(1 << log) - 1, 1 << log, (1 << log) + 1]) {
+                    let on_board = selection.choose(collective, size(bytes)) == Algorithm::Board;
+                    assert_eq!(on_board, limit.is_some_and(|limit| bytes <= limit), "{text} {name} {ranks} {bytes}");
                 }
             }
         }

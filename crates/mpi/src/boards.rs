@@ -5,7 +5,7 @@
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
-use towpath_collective::board::{self, Need, Patience};
+use towpath_collective::board::{self, Limits, Need, Patience};
 use towpath_collective::select::Crowd;
 use towpath_collective::{Operation, Selection};
 use towpath_engine::board::Board;
@@ -28,7 +28,8 @@ pub(crate) enum Place {
     /// Made.
     Made {
         board: Box<Board>,
-        crowd: Crowd,
+        /// Which calls go over it.
+        limits: Limits,
         /// Whether long messages can be posted; `None` until one was to be.
         areas: Option<bool>,
         /// Calls that went over it.
@@ -56,14 +57,14 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
     let mut place = comm.board.lock().unwrap();
     if let Place::Unknown = *place {
         // Crowded or not, the call would use a board.
-        board::need(operation, selection, size, Crowd::Fitting)?;
-        match establish(comm) {
+        Limits::new(selection, size, Crowd::Fitting).need(operation)?;
+        match establish(comm, selection) {
             Ok(made) => *place = made,
             Err(error) => return Some(Err(error)),
         }
     }
-    let Place::Made { board, crowd, areas, calls } = &mut *place else { return None };
-    if board::need(operation, selection, size, *crowd)? == Need::Areas {
+    let Place::Made { board, limits, areas, calls } = &mut *place else { return None };
+    if limits.need(operation)? == Need::Areas {
         if areas.is_none() {
             match agree(comm, u64::from(board.own() == 0 && board.provide_areas())) {
                 Ok(provided) => *areas = Some(provided != 0),
@@ -83,7 +84,7 @@ pub(crate) unsafe fn try_execute(comm: &Comm, operation: &Operation, selection: 
         patience.lane.poll_in_passing();
     }
     // SAFETY: promised by the caller.
-    let complete = unsafe { board::execute(operation, board, *crowd, *calls, &mut patience) };
+    let complete = unsafe { board::execute(operation, board, limits, *calls, &mut patience) };
     Some(if complete { Ok(()) } else { Err(truncated(comm)) })
 }
 
@@ -116,7 +117,7 @@ const UNCERTAIN: u64 = 4;
 const PLACE_SHIFT: u32 = 3;
 
 #[cold]
-fn establish(comm: &Comm) -> Result<Place> {
+fn establish(comm: &Comm, selection: &Selection) -> Result<Place> {
     let world = world::world()?;
     let peers = &comm.group.peers;
     let head = world.segment.head();
@@ -146,7 +147,8 @@ fn establish(comm: &Comm) -> Result<Place> {
     }
     let crowd = if said & CROWDED == 0 { Crowd::Fitting } else { Crowd::Crowded };
     let board = world.lane.with(|state| state.engine.wire().join_board(place, peers, comm.rank));
-    Ok(Place::Made { board: Box::new(board), crowd, areas: None, calls: 0 })
+    let limits = Limits::new(selection, peers.len(), crowd);
+    Ok(Place::Made { board: Box::new(board), limits, areas: None, calls: 0 })
 }
 
 /// Waiting for a line in the lane's loop.

@@ -87,20 +87,27 @@ impl Stores {
     ///
     /// # Safety
     /// As there.
+    #[inline]
     pub(crate) unsafe fn fill(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
-        if let Source::Bytes { pointer, length } = source {
-            let step = capacity.min(*length);
-            // SAFETY: the source has `length` bytes, the caller lends `capacity`.
-            unsafe {
-                self.copy(reader, *pointer, to, step);
-                *pointer = pointer.add(step);
-            }
-            *length -= step;
-            return Step::Done(step);
+        let Source::Bytes { pointer, length } = source else {
+            // SAFETY: the caller's contract is the same.
+            return unsafe { self.pack(reader, source, to, capacity) };
+        };
+        let step = capacity.min(*length);
+        // SAFETY: the source has `length` bytes, the caller lends `capacity`.
+        unsafe {
+            self.copy(reader, *pointer, to, step);
+            *pointer = pointer.add(step);
         }
+        *length -= step;
+        Step::Done(step)
+    }
+
+    /// As [`Stores::fill`], for a source that is not a row of bytes.
+    unsafe fn pack(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
         let Some(packed) = self.aside(reader, capacity) else {
             ahead::write(to, capacity);
-            // SAFETY: the caller's contract is the same.
+            // SAFETY: the caller of `fill` lends `capacity` bytes.
             return unsafe { source.fill(to, capacity) };
         };
         // SAFETY: there is room for `capacity` bytes at both places.

@@ -12,7 +12,7 @@ use towpath_base::transfer::Target;
 use towpath_engine::board::{Board, INLINE, Posted, Room, Want};
 
 use crate::operation::Operation;
-use crate::select::{Algorithm, Collective, Crowd, Selection, Size};
+use crate::select::{COLLECTIVES, Collective, Crowd, Selection, Size};
 
 /// The waiting loop of the process.
 pub trait Patience {
@@ -43,21 +43,46 @@ const CHUNK_OF_ALL: usize = 16 << 10;
 /// Most rounds of a call of which every message has a block for each rank: beyond, messages move larger pieces.
 const ROUNDS: i64 = 64;
 
-/// Whether a call should go over a board, and what it needs of it. All ranks come to the same answer.
-pub fn need(operation: &Operation, selection: &Selection, size: usize, crowd: Crowd) -> Option<Need> {
-    let (collective, bytes, message) = sizes(operation, size)?;
-    let chosen = selection.choose(collective, Size::of(size, bytes).on_board(crowd));
-    let row = matches!(collective, Collective::Scatter | Collective::Alltoall);
-    if row && message / chunk(size, crowd, CHUNK) as i64 > ROUNDS {
-        return None;
-    }
-    let need = if message <= INLINE as i64 { Need::Lines } else { Need::Areas };
-    (chosen == Algorithm::Board).then_some(need)
+/// Which calls of a team go over its board: what [`Selection`] says, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    ranks: usize,
+    /// Whether the ranks share cores.
+    crowd: Crowd,
+    /// Largest message of a round in which some write and others read.
+    chunk: usize,
+    /// Most bytes of each collective that goes over the board; -1 where none does.
+    bytes: [i64; COLLECTIVES.len()],
 }
 
-/// Largest message of a round among so many ranks, `fitting` where these do not share cores.
-fn chunk(size: usize, crowd: Crowd, fitting: usize) -> usize {
-    let largest = Board::largest_of(size);
+impl Limits {
+    /// Those of a team of so many ranks.
+    pub fn new(selection: &Selection, ranks: usize, crowd: Crowd) -> Limits {
+        let size = Size::of(ranks, 0).on_board(crowd);
+        let limit = |collective| selection.limit_of_board(collective, size).unwrap_or(-1);
+        let mut bytes = [-1; COLLECTIVES.len()];
+        for &(_, collective) in COLLECTIVES {
+            bytes[collective as usize] = limit(collective);
+        }
+        Limits { ranks, crowd, chunk: chunk(Board::largest_of(ranks), crowd, CHUNK), bytes }
+    }
+
+    /// Whether a call should go over the board, and what it needs of it. All ranks come to the same answer.
+    pub fn need(&self, operation: &Operation) -> Option<Need> {
+        let (collective, bytes, message) = sizes(operation, self.ranks)?;
+        if bytes > self.bytes[collective as usize] {
+            return None;
+        }
+        if message <= INLINE as i64 {
+            return Some(Need::Lines);
+        }
+        let row = matches!(collective, Collective::Scatter | Collective::Alltoall);
+        (!row || message / self.chunk as i64 <= ROUNDS).then_some(Need::Areas)
+    }
+}
+
+/// Largest message of a round, `fitting` where ranks do not share cores.
+fn chunk(largest: usize, crowd: Crowd, fitting: usize) -> usize {
     if crowd == Crowd::Fitting { fitting.min(largest) } else { largest }
 }
 
@@ -98,7 +123,7 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     })
 }
 
-/// Executes a call that [`need`] has sent to the board; `call` is its number on this communicator, equal on all ranks
+/// Executes a call that [`Limits::need`] has sent to the board; `call` is its number on this communicator, equal on all ranks
 /// (its lower 16 bits count). False when another rank sent more than this one expects.
 ///
 /// # Safety
@@ -109,11 +134,11 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
 pub unsafe fn execute(
     operation: &Operation,
     board: &mut Board,
-    crowd: Crowd,
+    limits: &Limits,
     call: u32,
     patience: &mut dyn Patience,
 ) -> bool {
-    let mut session = Session { board, crowd, call: call as u16, patience, truncated: false };
+    let mut session = Session { board, crowd: limits.crowd, call: call as u16, patience, truncated: false };
     // SAFETY: promised by the caller.
     unsafe {
         match operation {
@@ -147,12 +172,12 @@ struct Session<'a> {
 impl Session<'_> {
     /// Largest message of a round in which some write and others read.
     fn chunk(&self) -> usize {
-        chunk(self.board.size(), self.crowd, CHUNK)
+        chunk(self.board.largest(), self.crowd, CHUNK)
     }
 
     /// Largest message of a round in which all write and read.
     fn chunk_of_all(&self) -> usize {
-        chunk(self.board.size(), self.crowd, CHUNK_OF_ALL)
+        chunk(self.board.largest(), self.crowd, CHUNK_OF_ALL)
     }
 
     /// Posts `length` bytes as soon as there is room for them.
@@ -243,7 +268,7 @@ impl Session<'_> {
     /// The other members, beginning behind me so that not all look at the same one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (own, size) = (self.board.own(), self.board.size());
-        (1..size).map(move |step| (own + step) % size)
+        (own + 1..size).chain(0..own)
     }
 }
 

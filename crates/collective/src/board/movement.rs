@@ -22,7 +22,8 @@ pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
 /// expect some, stays in step.
 fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
     let bytes = bytes.max(0) as usize;
-    let number = bytes.div_ceil(chunk).max(1);
+    // Short calls, which are many, need no division.
+    let number = if bytes <= chunk { 1 } else { bytes.div_ceil(chunk) };
     (number, (0..number).map(move |round| chunk.min(bytes - round * chunk)))
 }
 

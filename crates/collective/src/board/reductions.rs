@@ -16,11 +16,17 @@ const EVERYBODY: usize = 16 << 10;
 /// where the rows lie badly to each other ([`towpath_base::copy`]).
 const PIECE: usize = 2 << 10;
 
+/// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which are many, without a division.
+fn most_elements(operand: &Operand, count: i64, bytes: usize) -> i64 {
+    let size = operand.element.size.max(1);
+    if count.saturating_mul(size) <= bytes as i64 { count } else { bytes as i64 / size }
+}
+
 impl Session<'_> {
     /// The elements of each round of at most `chunk` bytes; there is one even without elements.
     fn rounds_of(&self, operand: &Operand, chunk: usize) -> impl Iterator<Item = Range<i64>> + use<> {
-        let most = (chunk / operand.element.size.max(1) as usize).max(1) as i64;
         let count = operand.count.max(0);
+        let most = most_elements(operand, count, chunk).max(1);
         (0..count.max(1)).step_by(most as usize).map(move |first| first..count.min(first + most))
     }
 
@@ -43,8 +49,8 @@ impl Session<'_> {
         into: *mut u8,
     ) {
         let size = operand.element.size;
-        let most = PIECE as i64 / size.max(1);
-        assert!(most > 0, "elements of predefined operations are short");
+        let most = most_elements(operand, count, PIECE);
+        assert!(most > 0 || count == 0, "elements of predefined operations are short");
         let mut done = 0;
         // A round without elements has a piece too: its lines are looked at, so all stay in step.
         loop {
