@@ -56,16 +56,27 @@ impl Watchdog {
 /// that already. `wire` says that the peer has not even taken what was sent before.
 pub(crate) fn tell(segment: &Segment, peer: PeerIndex, wire: bool) {
     if segment.head().told_of_wait.swap(1, Ordering::Relaxed) == 0 {
-        world::say(&sentence(world::me(), peer, wire));
+        let why = if wire {
+            why_it_takes_none(world::call_of(peer))
+        } else {
+            "keeps as many that it has not received as its memory allows".to_owned()
+        };
+        world::say(&sentence(world::me(), peer, &why));
     }
 }
 
-fn sentence(me: PeerIndex, peer: PeerIndex, wire: bool) -> String {
-    let why = if wire {
-        "takes none, most likely because it computes and calls no MPI function"
-    } else {
-        "keeps as many that it has not received as its memory allows"
-    };
+/// Why a peer takes no messages: `call` is the MPI function that it has called last, and whether it
+/// is in that still. Of other hosts it is not known.
+fn why_it_takes_none(call: Option<Option<(&str, bool)>>) -> String {
+    match call {
+        None => "takes none, most likely because it computes and calls no MPI function".to_owned(),
+        Some(None) => "takes none, because it has not called MPI_Init yet".to_owned(),
+        Some(Some((name, false))) => format!("takes none, because it has called no MPI function since {name}"),
+        Some(Some((name, true))) => format!("takes none, though it is in {name}"),
+    }
+}
+
+fn sentence(me: PeerIndex, peer: PeerIndex, why: &str) -> String {
     format!(
         "rank {} has waited for {} seconds to send a message to rank {peer}: rank {peer} {why}. It goes on when rank {peer} \
          receives. How much a rank keeps for each sender can be set by TOWPATH_UNEXPECTED_BYTES.",
@@ -81,10 +92,18 @@ mod tests {
 
     #[test]
     fn the_sentence_names_ranks_and_setting() {
-        for wire in [false, true] {
-            let said = sentence(PeerIndex(3), PeerIndex(0), wire);
-            assert!(said.starts_with("rank 3 has waited for 5 seconds") && said.contains("to rank 0"), "{said}");
-            assert!(said.contains("TOWPATH_UNEXPECTED_BYTES"), "{said}");
+        let said = sentence(PeerIndex(3), PeerIndex(0), "has no room");
+        assert!(said.starts_with("rank 3 has waited for 5 seconds") && said.contains("to rank 0"), "{said}");
+        assert!(said.contains("rank 0 has no room.") && said.contains("TOWPATH_UNEXPECTED_BYTES"), "{said}");
+    }
+
+    #[test]
+    fn only_a_rank_outside_of_mpi_is_said_to_compute() {
+        let why = [None, Some(None), Some(Some(("MPI_Barrier", false))), Some(Some(("MPI_Barrier", true)))]
+            .map(why_it_takes_none);
+        let words = ["computes", "not called MPI_Init", "no MPI function since MPI_Barrier", "is in MPI_Barrier"];
+        for (why, words) in why.iter().zip(words) {
+            assert!(why.contains(words), "{why}");
         }
     }
 }

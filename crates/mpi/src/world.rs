@@ -379,9 +379,24 @@ pub(crate) fn maker_of(context: ContextId) -> (u32, u32) {
 
 /// The MPI function that a rank of this host has called last.
 pub(crate) fn last_call_of(peer: PeerIndex) -> Option<&'static str> {
+    name_of_call(page_of(peer)?)
+}
+
+/// As [`last_call_of`], with whether the rank is in it still; `Some(None)` before its first call.
+pub(crate) fn call_of(peer: PeerIndex) -> Option<Option<(&'static str, bool)>> {
+    let page = page_of(peer)?;
+    Some(name_of_call(page).map(|name| (name, page.in_call.load(Ordering::Relaxed) != 0)))
+}
+
+/// The control page of a rank of this host.
+fn page_of(peer: PeerIndex) -> Option<&'static ControlPage> {
     let world = WORLD.get()?;
     let local = world.job.local_ranks.iter().position(|&rank| rank == peer.0)?;
-    let number = world.segment.control(local).last_call.load(Ordering::Relaxed);
+    Some(world.segment.control(local))
+}
+
+fn name_of_call(page: &ControlPage) -> Option<&'static str> {
+    let number = page.last_call.load(Ordering::Relaxed);
     towpath_base::calls::NAMES.get(number as usize).copied().filter(|name| number != 0 && !name.is_empty())
 }
 
