@@ -214,9 +214,19 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
     Ok(())
 }
 
+/// Of so many factors of an `int` one is 1: 2^31 does not fit in it.
+const FACTORS: usize = 31;
+
 /// `count` factors of `number`, falling, such that the largest and the smallest differ least; among those the first in the
 /// order of words.
 fn balanced(number: i64, count: usize) -> Vec<i64> {
+    let mut factors = most_balanced(number, count.min(FACTORS));
+    // The smallest of so many is 1, and so are all further ones.
+    factors.resize(count, 1);
+    factors
+}
+
+fn most_balanced(number: i64, count: usize) -> Vec<i64> {
     let divisors = divisors(number);
     let mut best: Option<Vec<i64>> = None;
     for &largest in divisors.iter().filter(|&&divisor| at_least(divisor, count, number)) {
@@ -283,6 +293,8 @@ mod tests {
             (1_073_741_824, 30, vec![2; 30]),
             (7488, 3, vec![26, 18, 16]),
             (5, 1, vec![5]),
+            (12, 40, [vec![3, 2, 2], vec![1; 37]].concat()),
+            (1_073_741_824, 1_000_000, [vec![2; 30], vec![1; 999_970]].concat()),
         ] {
             assert_eq!(balanced(number, count), expected);
         }
