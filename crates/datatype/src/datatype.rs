@@ -35,12 +35,15 @@ struct Inner {
 }
 
 impl Drop for Inner {
-    /// Lets go of the type this one was made of, and of what only that one holds, in a loop: a program may have piled
-    /// up more constructors than the stack has room for nested drops.
+    /// Lets go of the types this one was made of, and of what only those hold, in a loop: a program may have piled up
+    /// more constructors than the stack has room for nested drops.
     fn drop(&mut self) {
-        let mut next = self.recipe.take_child();
-        while let Some(mut inner) = next.and_then(|child| Arc::into_inner(child.inner)) {
-            next = inner.recipe.take_child();
+        let mut children = Vec::new();
+        self.recipe.take_children(&mut children);
+        while let Some(child) = children.pop() {
+            if let Some(mut inner) = Arc::into_inner(child.inner) {
+                inner.recipe.take_children(&mut children);
+            }
         }
     }
 }

@@ -118,10 +118,10 @@ impl Recipe {
         }
     }
 
-    /// Takes the one type that is repeated, or the last member of a structure; the recipe is useless afterwards.
-    pub(crate) fn take_child(&mut self) -> Option<Datatype> {
+    /// Moves the types that this one is made of to `into`; the recipe is useless afterwards.
+    pub(crate) fn take_children(&mut self, into: &mut Vec<Datatype>) {
         match std::mem::replace(self, Recipe::Named(Basic::Byte)) {
-            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. } => None,
+            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. } => {}
             Recipe::Dup(child)
             | Recipe::Contiguous { child, .. }
             | Recipe::Vector { child, .. }
@@ -132,8 +132,8 @@ impl Recipe {
             | Recipe::HindexedBlock { child, .. }
             | Recipe::Subarray { child, .. }
             | Recipe::Darray { child, .. }
-            | Recipe::Resized { child, .. } => Some(child),
-            Recipe::Struct { children, .. } => children.into_vec().pop(),
+            | Recipe::Resized { child, .. } => into.push(child),
+            Recipe::Struct { children, .. } => into.extend(children),
         }
     }
 

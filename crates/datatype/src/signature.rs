@@ -76,13 +76,16 @@ impl Datatype {
 
     /// The type under duplicates, resizings and other constructors that repeat nothing. Each level below it holds less
     /// data, so what follows the levels goes at most 63 deep through types that repeat another, however many
-    /// constructors a program has piled up.
+    /// constructors a program has piled up, and through structures no deeper than they have members with data.
     fn core(&self) -> &Datatype {
         let mut core = self;
         loop {
             core = match core.recipe().level() {
                 Level::Copies(child) if child.size() == core.size() => child,
-                Level::Members([1], [child]) => child,
+                Level::Members(lengths, children) => match only_with_data(lengths, children, core.size()) {
+                    Some(child) => child,
+                    None => return core,
+                },
                 _ => return core,
             }
         }
@@ -153,6 +156,12 @@ impl Datatype {
                 .fold(Hash::EMPTY, |hash, (&length, child)| hash.then(child.hash().repeated(length))),
         }
     }
+}
+
+/// The member of a structure of `size` bytes that holds all of them in one element.
+fn only_with_data<'a>(lengths: &[i64], children: &'a [Datatype], size: i64) -> Option<&'a Datatype> {
+    let (_, child) = lengths.iter().zip(children).find(|(length, child)| **length > 0 && child.size() > 0)?;
+    (child.size() == size).then_some(child)
 }
 
 #[cfg(test)]

@@ -240,9 +240,10 @@ fn piled_up_constructors_need_no_stack() {
     let record = Datatype::structure(&[1, 1], &[0, 8], &types, SMALL).expect("a valid structure");
     let mut pile = record.clone();
     for level in 0..300_000 {
-        pile = match level % 3 {
+        pile = match level % 4 {
             0 => pile.dup(),
-            1 => Datatype::contiguous(1, &pile, SMALL).expect("a valid type"),
+            1 => Datatype::structure(&[1, 0], &[0, 0], &[pile, named(Basic::Int)], SMALL).expect("a valid structure"),
+            2 => Datatype::contiguous(1, &pile, SMALL).expect("a valid type"),
             _ => Datatype::structure(&[1], &[0], &[pile], SMALL).expect("a valid structure"),
         };
     }
