@@ -267,8 +267,10 @@ pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
 /// program has freed the handler before.
 pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
     let Some(kind) = handler.kind else { return handler.handle };
-    if OBJECTS.errhandlers.share(handler.handle).is_some_and(|known| Arc::ptr_eq(&known, handler)) {
-        handler.references.fetch_add(1, Ordering::Relaxed);
+    let is_known = OBJECTS.errhandlers.share(handler.handle).is_some_and(|known| Arc::ptr_eq(&known, handler));
+    // Another thread may be about to free the handle for the last time.
+    let one_more = |references: u32| (references > 0).then_some(references + 1);
+    if is_known && handler.references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok() {
         return handler.handle;
     }
     insert(handler.action, kind).unwrap_or(ERRHANDLER_NULL)
