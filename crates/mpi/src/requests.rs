@@ -110,13 +110,59 @@ impl Array {
     }
 }
 
-/// The arrays of a call that ends all of its requests. Errors go to the statuses, and the call answers
-/// MPI_ERR_IN_STATUS.
+/// The statuses of a call that ends several requests. Errors go to them, and the call answers MPI_ERR_IN_STATUS; without
+/// one their field MPI_ERROR stays as it is (3.2.5).
+struct Statuses {
+    array: StatusArray,
+    failed: Option<Error>,
+}
+
+impl Statuses {
+    /// Writes status `i`; all before it are written.
+    ///
+    /// # Safety
+    /// The array must be ignored or have more than `i` elements.
+    #[inline]
+    unsafe fn write(&mut self, i: usize, mut status: Status, failure: Option<Error>) {
+        if let Some(error) = failure {
+            status.error = error.class();
+            // SAFETY: the array is longer than `i`.
+            unsafe { self.fail(i, error) };
+        }
+        // SAFETY: as above.
+        unsafe { self.array.set(i, &status, self.failed.is_some()) };
+    }
+
+    /// Remembers the first error, which status `i` shows.
+    ///
+    /// # Safety
+    /// The array must be ignored or have `i` elements.
+    #[cold]
+    unsafe fn fail(&mut self, i: usize, error: Error) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.failed = Some(error);
+        // Statuses of requests that ended well must show success once one shows an error.
+        for earlier in 0..i {
+            // SAFETY: the array has `i` elements.
+            unsafe { self.array.set_error(earlier, SUCCESS) };
+        }
+    }
+
+    fn result(self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(error) => Err(in_status(&error)),
+        }
+    }
+}
+
+/// The arrays of a call that ends all of its requests.
 struct Ending {
     requests: Array,
     /// As many as there are requests.
-    statuses: StatusArray,
-    failed: Option<Error>,
+    statuses: Statuses,
 }
 
 impl Ending {
@@ -125,32 +171,15 @@ impl Ending {
     /// # Safety
     /// `statuses` must be ignored or have as many elements as `requests`.
     unsafe fn new(requests: Array, statuses: StatusArray) -> Ending {
-        Ending { requests, statuses, failed: None }
+        Ending { requests, statuses: Statuses { array: statuses, failed: None } }
     }
 
     /// Writes how request `i` has ended, and what is left of its handle.
     #[inline]
-    fn record(&mut self, i: usize, request: Handle, mut status: Status, failure: Option<Error>) {
+    fn record(&mut self, i: usize, request: Handle, status: Status, failure: Option<Error>) {
         self.requests.set(i, request);
-        if let Some(error) = failure {
-            status.error = error.class();
-            self.fail(i, error);
-        }
-        // SAFETY: promised in `new`; the array of requests has more than `i` elements.
-        unsafe { self.statuses.set(i, &status, self.failed.is_some()) };
-    }
-
-    #[cold]
-    fn fail(&mut self, i: usize, error: Error) {
-        if self.failed.is_some() {
-            return;
-        }
-        self.failed = Some(error);
-        // Statuses of requests that ended well must show success once one shows an error.
-        for earlier in 0..i {
-            // SAFETY: as in `record`.
-            unsafe { self.statuses.set_error(earlier, SUCCESS) };
-        }
+        // SAFETY: there are as many statuses as requests (`new`), more than `i`.
+        unsafe { self.statuses.write(i, status, failure) };
     }
 
     /// Ends requests from `first` on for as long as they are complete; the first that is not.
@@ -181,13 +210,6 @@ impl Ending {
         }
         Ok(count)
     }
-
-    fn result(self) -> Result<()> {
-        match self.failed {
-            None => Ok(()),
-            Some(error) => Err(in_status(&error)),
-        }
-    }
 }
 
 fn in_status(first: &Error) -> Error {
@@ -217,7 +239,7 @@ pub unsafe fn waitall(count: i32, requests: HandleArray, statuses: StatusArray) 
         );
         done = ending.advance(lane, done)?;
     }
-    ending.result()
+    ending.statuses.result()
 }
 
 /// MPI_Testall.
@@ -238,7 +260,7 @@ pub unsafe fn testall(count: i32, requests: HandleArray, statuses: StatusArray) 
     // SAFETY: promised by the caller.
     let mut ending = unsafe { Ending::new(requests, statuses) };
     ending.advance(lane, 0)?;
-    ending.result().map(|()| true).map_err(|error| Failed::with(error, true))
+    ending.statuses.result().map(|()| true).map_err(|error| Failed::with(error, true))
 }
 
 /// Looks for a complete active request; `Err(true)`: none is active.
@@ -318,29 +340,34 @@ pub unsafe fn testany(count: i32, requests: HandleArray) -> Completed<(i32, bool
 /// `indices` must have as many elements as `requests`, and `statuses` too unless ignored.
 unsafe fn end_some(requests: Array, indices: IntegersMut, statuses: StatusArray) -> Completed<i32> {
     let lane = world::lane()?;
+    let mut statuses = Statuses { array: statuses, failed: None };
     let mut ended = 0;
-    let mut failed: Option<Error> = None;
+    let mut state = lane.hold();
     for i in 0..requests.count {
         let mut request = requests.get(i);
-        let ready = lane.with(|state| Ok::<_, Error>(!state.is_inactive(request)? && state.is_complete(request)?))?;
-        if !ready {
+        if state.is_inactive(request)? || !state.is_complete(request)? {
             continue;
         }
-        let (mut status, failure) = settle(lane.with(|state| state.end(&mut request))?);
+        let (status, failure) = match state.end(&mut request)? {
+            Ended::With(status, failure) => (status, failure),
+            asked => {
+                // The program is asked with no lock held.
+                drop(state);
+                let settled = settle(asked);
+                state = lane.hold();
+                settled
+            }
+        };
         requests.set(i, request);
-        status.error = failure.as_ref().map_or(SUCCESS, Error::class);
         // SAFETY: promised by the caller; no more results are written than there are requests.
         unsafe {
             indices.set(ended, i as i64);
-            statuses.set(ended, &status, true);
+            statuses.write(ended, status, failure);
         }
         ended += 1;
-        failed = failed.or(failure);
     }
-    match failed {
-        None => Ok(ended as i32),
-        Some(error) => Err(Failed::with(in_status(&error), ended as i32)),
-    }
+    drop(state);
+    statuses.result().map(|()| ended as i32).map_err(|error| Failed::with(error, ended as i32))
 }
 
 /// MPI_Waitsome: how many completed; MPI_UNDEFINED when no request is active.

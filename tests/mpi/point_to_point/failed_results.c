@@ -1,4 +1,5 @@
-/* A completion call whose request failed says which: flag, index, outcount, indices, statuses and null handles. MPI 5.0, 3.7.3, 3.7.5 */
+/* A completion call whose request failed says which: flag, index, outcount, indices, statuses and null handles. MPI 5.0, 3.7.3, 3.7.5;
+ * with an argument, which errors the statuses show: 3.2.5 */
 #include "check.h"
 
 enum { ROOM = 4, TAG = 5 };
@@ -128,6 +129,50 @@ static void some_requests(void)
     }
 }
 
+/* Without an error the field of it stays as it is, whatever the call; with one, it says success beside. */
+static void errors_of_statuses(void)
+{
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
+    for (int way = 0; way < 8; way++) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Status statuses[2];
+        int fails = way >= 4, flag = 0, count = 0, indices[2], code = MPI_SUCCESS, byte = 0;
+        for (int i = 0; i < 2; i++)
+            statuses[i].MPI_ERROR = 77;
+        if (check_rank == 1) {
+            CALL(MPI_Irecv(&byte, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD, &requests[0]));
+            CALL(MPI_Irecv(inbox, fails ? 1 : ROOM, MPI_BYTE, 0, TAG + 2, MPI_COMM_WORLD, &requests[1]));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (check_rank == 0) {
+            CALL(MPI_Send(&byte, 1, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD));
+            CALL(MPI_Send(inbox, ROOM, MPI_BYTE, 1, TAG + 2, MPI_COMM_WORLD));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (check_rank != 1)
+            continue;
+        /* Both are here: the one call ends both requests. */
+        for (int here = 0; here < 2; here++)
+            for (int done = 0; !done;)
+                if (MPI_Request_get_status(requests[here], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                    break;
+        if (way % 4 == 0)
+            code = MPI_Waitall(2, requests, statuses);
+        else if (way % 4 == 1)
+            code = MPI_Testall(2, requests, &flag, statuses);
+        else if (way % 4 == 2)
+            code = MPI_Waitsome(2, requests, &count, indices, statuses);
+        else
+            code = MPI_Testsome(2, requests, &count, indices, statuses);
+        CHECK(class_of(code) == (fails ? MPI_ERR_IN_STATUS : MPI_SUCCESS), "%s: class %d", calls[way % 4], class_of(code));
+        for (int i = 0; i < 2; i++) {
+            int expected = !fails ? 77 : i == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+            int found = fails ? class_of(statuses[i].MPI_ERROR) : statuses[i].MPI_ERROR;
+            CHECK(found == expected, "%s: error %d in status %d, expected %d", calls[way % 4], found, i, expected);
+        }
+    }
+}
+
 static void all_requests(void)
 {
     MPI_Status statuses[2];
@@ -151,6 +196,10 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    if (argc > 1) {
+        errors_of_statuses();
+        return finish();
+    }
     blocking();
     one_request();
     any_request();
