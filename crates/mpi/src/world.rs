@@ -19,7 +19,6 @@ use towpath_machine::cgroup::ProcessorQuota;
 use towpath_machine::cores;
 use towpath_machine::fork;
 use towpath_machine::levels::Description;
-use towpath_machine::process;
 use towpath_machine::resources::Instances;
 use towpath_transport::Losses;
 use towpath_transport::shm::Heap;
@@ -39,6 +38,11 @@ use crate::lane::Lane;
 use crate::messages::Matched;
 use crate::operations::Operation;
 use crate::wait_target::WaitTarget;
+
+mod ending;
+
+pub use ending::end_job;
+pub(crate) use ending::leave_aborted_job;
 
 /// Objects and registries that may exist before MPI_Init.
 pub struct Objects {
@@ -183,8 +187,6 @@ pub enum Phase {
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
-/// The launcher, when MPI_Init has failed after it had been reached.
-static UNSTARTED: Mutex<Option<Box<dyn Launcher>>> = Mutex::new(None);
 static PHASE: AtomicU32 = AtomicU32::new(0);
 static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
 /// The own control page while MPI runs, NULL before and after: every function looks at it first, and publishes its number there.
@@ -254,8 +256,10 @@ pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
 
 /// In a child that was just forked: from now on every call finds that MPI does not run here.
 extern "C" fn leave_mpi_to_parent() {
-    if phase() == Phase::Running {
-        set_phase(Phase::Child);
+    match phase() {
+        Phase::Running => set_phase(Phase::Child),
+        Phase::Ending => ending::take_over(),
+        _ => {}
     }
 }
 
@@ -464,8 +468,7 @@ pub(crate) fn start(thread_level: i32) -> Result<()> {
     }
     let mut launcher = Some(towpath_launch::client::connect().map_err(failed_start)?);
     let started = build(thread_level, &mut launcher).inspect_err(|_| {
-        // Who ends the job for this tells the launcher, which says it once for all ranks.
-        *UNSTARTED.lock().unwrap() = launcher.take();
+        ending::keep(launcher.take());
     })?;
     if WORLD.set(started).is_err() {
         fail!(ERR_OTHER, "two threads initialise MPI at the same time");
@@ -563,42 +566,6 @@ pub(crate) fn finish() -> Result<()> {
     world.launcher.lock().unwrap().finalize().map_err(|error| Error::new(ERR_OTHER, error.to_string()))
 }
 
-/// Ends the job with an exit code and a sentence for the person.
-pub fn end_job(code: i32, sentence: &str) -> ! {
-    let (running, ending) = (phase() == Phase::Running, phase() == Phase::Ending);
-    if ending {
-        // A handler of `atexit` has called MPI.
-        say(sentence);
-        process::exit_without_handlers(code);
-    }
-    set_phase(Phase::Ending);
-    match WORLD.get().filter(|_| running) {
-        Some(world) => {
-            let rank = world.job.rank;
-            world.segment.own_control().set_state(RankState::Aborted);
-            let said = format!("rank {rank} of {}: {sentence}", world.job.size);
-            if let Ok(mut launcher) = world.launcher.try_lock()
-                && let Err(error) = launcher.abort(code, &said)
-            {
-                say(&format!("{said} ({error})"));
-            }
-            world.segment.abort();
-        }
-        None => {
-            let unstarted = UNSTARTED.try_lock().ok().and_then(|mut launcher| launcher.take());
-            let told = unstarted.is_some_and(|mut launcher| {
-                let job = launcher.job();
-                let said = format!("rank {} of {}: {sentence}", job.rank, job.size);
-                launcher.abort(code, &said).is_ok()
-            });
-            if !told {
-                say(sentence);
-            }
-        }
-    }
-    std::process::exit(code)
-}
-
 /// Lines on standard error in one write.
 pub(crate) fn say_lines(lines: &str) {
     let _ = std::io::stderr().write_all(format!("{lines}\n").as_bytes());
@@ -607,12 +574,6 @@ pub(crate) fn say_lines(lines: &str) {
 /// A line on standard error in one write: ranks that fail at once do not tear each other's lines.
 pub(crate) fn say(sentence: &str) {
     say_lines(&format!("towpath: {sentence}"));
-}
-
-/// Leaves a job that another rank has ended.
-pub(crate) fn leave_aborted_job() -> ! {
-    set_phase(Phase::Ending);
-    std::process::exit(1)
 }
 
 /// Wakes the own waiting thread.

@@ -1,0 +1,92 @@
+//! The end of a job by an error or MPI_Abort. One thread of a process ends it.
+//!
+//! That thread runs the handlers of `atexit`. Other threads that end the job meanwhile wait until the
+//! process is gone, so that the handlers run to their end. A handler that ends the job again ends the
+//! process at once, since `exit` must not be called by a handler.
+
+use std::sync::Mutex;
+
+use towpath_base::control::RankState;
+use towpath_base::sync::{AtomicUsize, Ordering};
+use towpath_launch::client::Launcher;
+use towpath_machine::{process, thread};
+
+use super::{Phase, WORLD, World, phase, say, set_phase};
+
+/// The launcher, when MPI_Init has failed after it had been reached.
+static UNSTARTED: Mutex<Option<Box<dyn Launcher>>> = Mutex::new(None);
+/// The thread that ends the job, as [`thread::current`] names it; 0 while none does.
+static ENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps the launcher of a start that has failed: who ends the job for this tells it, and it says so once
+/// for all ranks.
+pub(super) fn keep(launcher: Option<Box<dyn Launcher>>) {
+    *UNSTARTED.lock().unwrap() = launcher;
+}
+
+/// Makes the calling thread the one that ends the job; false where it is that already. Does not return in
+/// any other thread.
+fn begin() -> bool {
+    let me = thread::current();
+    match ENDING.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => true,
+        Err(thread) if thread == me => false,
+        Err(_) => loop {
+            std::thread::park();
+        },
+    }
+}
+
+/// In a child that was forked while the job is being ended: only its one thread is left to end it.
+pub(super) fn take_over() {
+    ENDING.store(thread::current(), Ordering::Release);
+}
+
+/// Ends the job with an exit code and a sentence for the person.
+pub fn end_job(code: i32, sentence: &str) -> ! {
+    if !begin() {
+        say(sentence);
+        process::exit_without_handlers(code);
+    }
+    let running = phase() == Phase::Running;
+    set_phase(Phase::Ending);
+    match WORLD.get().filter(|_| running) {
+        Some(world) => tell_job(world, code, sentence),
+        None => tell_launcher(code, sentence),
+    }
+    std::process::exit(code)
+}
+
+/// Tells the launcher and the ranks of this host that the job ends.
+fn tell_job(world: &World, code: i32, sentence: &str) {
+    world.segment.own_control().set_state(RankState::Aborted);
+    let said = format!("rank {} of {}: {sentence}", world.job.rank, world.job.size);
+    if let Ok(mut launcher) = world.launcher.try_lock()
+        && let Err(error) = launcher.abort(code, &said)
+    {
+        say(&format!("{said} ({error})"));
+    }
+    world.segment.abort();
+}
+
+/// Tells the launcher of a start that has failed; says the sentence itself where there is none.
+fn tell_launcher(code: i32, sentence: &str) {
+    let unstarted = UNSTARTED.try_lock().ok().and_then(|mut launcher| launcher.take());
+    let told = unstarted.is_some_and(|mut launcher| {
+        let job = launcher.job();
+        let said = format!("rank {} of {}: {sentence}", job.rank, job.size);
+        launcher.abort(code, &said).is_ok()
+    });
+    if !told {
+        say(sentence);
+    }
+}
+
+/// Leaves a job that another rank has ended.
+pub(crate) fn leave_aborted_job() -> ! {
+    if !begin() {
+        process::exit_without_handlers(1);
+    }
+    set_phase(Phase::Ending);
+    std::process::exit(1)
+}
