@@ -6,21 +6,9 @@
  * Arguments: rounds, messages of each sender in a round, megabytes by which rank 0 may grow (0: not looked at).
  */
 #include "check.h"
+#include "resident.h"
 
 enum { BYTES = 100 };
-
-static long resident_kilobytes(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long value = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "RssAnon: %ld", &value) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return value;
-}
 
 static void one_round(int round, int messages)
 {
@@ -63,7 +51,7 @@ int main(int argc, char **argv)
     start(&argc, &argv);
     REQUIRE(argc == 4, "three arguments are needed");
     int rounds = atoi(argv[1]), messages = atoi(argv[2]);
-    long bound = atol(argv[3]) * 1024, before = resident_kilobytes();
+    long bound = atol(argv[3]) * 1024, before = resident_kilobytes("RssAnon");
     for (int round = 0; round < rounds; round++)
         one_round(round, messages);
     /* There is room for other messages. */
@@ -76,7 +64,7 @@ int main(int argc, char **argv)
             CHECK(number == i, "message %d of rank %d is %d", i, from, number);
         }
     }
-    long after = resident_kilobytes();
+    long after = resident_kilobytes("RssAnon");
     CHECK(check_rank || !bound || after - before < bound, "the memory of rank 0 went from %ld to %ld kB", before, after);
     return finish();
 }

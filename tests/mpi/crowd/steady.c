@@ -5,25 +5,12 @@
  * Arguments: seconds, megabytes that a rank may grow by.
  */
 #include "pattern.h"
+#include "resident.h"
 
 static const size_t sizes[] = {0, 1, 100, 1400, 9000, 20000, 70000, 300000, 1000000};
 enum { KINDS = sizeof sizes / sizeof *sizes, LONGEST = 1000000, WARM = 30 };
 
 static unsigned char out[KINDS][LONGEST], in[KINDS][LONGEST];
-
-/* What this process has in memory now. */
-static long kilobytes(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long value = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmRSS: %ld", &value) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return value;
-}
 
 static unsigned seed_of(int rank, unsigned round, int kind)
 {
@@ -64,15 +51,15 @@ int main(int argc, char **argv)
     for (; goes_on; round++) {
         go_round(round);
         if (round == WARM) {
-            before = kilobytes();
+            before = resident_kilobytes("VmRSS");
             ends = MPI_Wtime() + seconds;
             if (check_rank == 0) {
                 printf("the ring turns\n");
                 fflush(stdout);
             }
         }
-        if (round >= WARM && kilobytes() > most)
-            most = kilobytes();
+        if (round >= WARM && resident_kilobytes("VmRSS") > most)
+            most = resident_kilobytes("VmRSS");
         goes_on = round <= WARM || MPI_Wtime() < ends;
         MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }

@@ -6,22 +6,9 @@
  * does first (barrier, or the seconds it computes); megabytes by which rank 0 may have grown when all is received (0: not looked at).
  */
 #include "check.h"
+#include "resident.h"
 
 static int messages, bytes;
-
-/* Private memory of this process now. */
-static long resident_kilobytes(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    long value = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "RssAnon: %ld", &value) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return value;
-}
 
 static void send_all(int nonblocking)
 {
@@ -65,7 +52,7 @@ int main(int argc, char **argv)
     bytes = atoi(argv[2]);
     int nonblocking = !strcmp(argv[3], "isend"), barrier = !strcmp(argv[4], "barrier");
     long bound = atol(argv[5]) * 1024;
-    long before = resident_kilobytes();
+    long before = resident_kilobytes("RssAnon");
     MPI_Barrier(MPI_COMM_WORLD);
     if (check_rank != 0)
         send_all(nonblocking);
@@ -75,9 +62,9 @@ int main(int argc, char **argv)
     if (barrier)
         MPI_Barrier(MPI_COMM_WORLD);
     if (check_rank == 0) {
-        long kept = resident_kilobytes();
+        long kept = resident_kilobytes("RssAnon");
         receive_all();
-        long after = resident_kilobytes();
+        long after = resident_kilobytes("RssAnon");
         printf("the receiver's memory: %ld kB, then %ld, at the end %ld\n", before, kept, after);
         CHECK(!bound || after - before < bound, "the receiver's memory went from %ld kB to %ld and only back to %ld", before, kept, after);
     }
