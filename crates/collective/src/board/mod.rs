@@ -212,7 +212,7 @@ impl Session<'_> {
     fn expect(&mut self, member: usize) -> Posted {
         if let Some(posted) = self.board.look(member) {
             // The member is ahead: its next lines are there too.
-            self.board.ask_ahead(member);
+            self.board.prefetch(member);
             return self.checked(posted, member);
         }
         let looks = if self.crowd == Crowd::Crowded { 0 } else { LOOKS };

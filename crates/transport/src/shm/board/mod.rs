@@ -33,13 +33,15 @@ pub const INLINE: usize = 48;
 /// Where a line keeps its parts: the word that is one more than the round; length, place and stamp; bytes.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
-/// Rounds between the line that is read and the one that is asked for.
+/// Rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
-/// Bytes of an area that many rounds of collectives do not fill, and of all areas of a pair of members. Two cores write and
-/// read a fifth faster where an area is as large as the cache of one, which has let go of its lines when it is their turn.
+/// Most bytes of the area of one member among three or more: many rounds of collectives fit into it.
 const AREA: usize = 256 << 10;
+/// Bytes of both areas of a board of two members. Two cores that share a cache write and read a fifth
+/// faster where an area is as large as a core's private cache: the cores have evicted its lines by the
+/// time they are written again.
 const AREAS_OF_TWO: usize = 1 << 20;
 
 /// The shape of a board, the same on all members.
@@ -278,9 +280,9 @@ impl Board {
         Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
     }
 
-    /// Asks the processor for a line that a member who is some rounds ahead has written.
+    /// Prefetches a line that a member who is some rounds ahead has written.
     #[inline]
-    pub fn ask_ahead(&self, member: usize) {
+    pub fn prefetch(&self, member: usize) {
         let line = self.rounds.line_ahead(member, AHEAD);
         // SAFETY: the line is inside the board.
         ahead::read(unsafe { self.first_line.add(line * LINE) }, LINE);

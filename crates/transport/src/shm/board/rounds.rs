@@ -64,7 +64,7 @@ impl<W: LongWords> Rounds<W> {
     }
 
     pub(super) fn line(&self, member: usize) -> usize {
-        self.slot() * self.members + member
+        self.line_ahead(member, 0)
     }
 
     /// The line of a member so many rounds later.
