@@ -44,19 +44,19 @@ impl Session<'_> {
         let (_, lengths) = rounds(data.bytes(), self.chunk());
         let piece = data.piece();
         if self.board.own() == root {
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffer lives, and stays unchanged, until the call returns.
             let mut source = unsafe { piece.source() };
             for length in lengths {
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the source lives until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
         } else {
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffer lives until the call returns, and only this call uses it.
             let mut target = unsafe { piece.target() };
             for _ in lengths {
                 let posted = self.expect(root);
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the target lives until the call returns.
                 self.truncated |= unsafe { !drain(&mut target, posted) };
                 self.board.finish();
             }
@@ -69,10 +69,10 @@ impl Session<'_> {
         let (own, size) = (self.board.own(), self.board.size());
         if own != arguments.root {
             let Some(send) = &arguments.send else { return };
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffer lives, and stays unchanged, until the call returns.
             let mut source = unsafe { send.piece().source() };
             for length in lengths {
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the source lives until the call returns.
                 self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
                 self.board.finish();
             }
@@ -81,16 +81,16 @@ impl Session<'_> {
         let Some(receive) = &arguments.receive else { return };
         // First, because the others may still be writing.
         if let Some(send) = &arguments.send {
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffers of a call do not overlap, and live until it returns.
             unsafe { Piece::copy(&send.piece(), &receive.piece(own)) };
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives until the call returns, and only this call uses it.
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
         for _ in lengths {
             for member in self.others() {
                 let posted = self.expect(member);
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the target lives until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
@@ -103,31 +103,31 @@ impl Session<'_> {
         let (number, lengths) = rounds(bytes, self.part_of_row(self.chunk()));
         if own != arguments.root {
             let Some(receive) = &arguments.receive else { return };
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffer lives until the call returns, and only this call uses it.
             let mut target = unsafe { receive.piece().target() };
             for length in lengths {
                 let posted = part(self.expect(arguments.root), own * length, length);
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the target lives until the call returns.
                 self.truncated |= unsafe { !drain(&mut target, posted) };
                 self.board.finish();
             }
             return;
         }
         let Some(send) = &arguments.send else { return };
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives, and stays unchanged, until the call returns.
         let source = |member| unsafe { send.piece(member).source() };
         let mut sources = Cursors::new(number, size, source);
         for length in lengths {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: promised by the caller.
+                    // SAFETY: the buffer behind the source lives until the call returns.
                     sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
             self.board.finish();
         }
         if let Some(receive) = &arguments.receive {
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffers of a call do not overlap, and live until it returns.
             unsafe { Piece::copy(&send.piece(own), &receive.piece()) };
         }
     }
@@ -137,22 +137,22 @@ impl Session<'_> {
         let receive = &arguments.receive;
         let (number, lengths) = rounds(receive.bytes(0), self.chunk_of_all());
         let mine = arguments.send.as_ref().map_or_else(|| receive.piece(own), Buffer::piece);
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives, and stays unchanged, until the call returns.
         let mut source = unsafe { mine.source() };
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives until the call returns, and only this call uses it.
         let target = |member| unsafe { receive.piece(member).target() };
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
-            // SAFETY: promised by the caller.
+            // SAFETY: the buffer behind the source lives until the call returns.
             self.post(length, |mut room| unsafe { room.fill(&mut source, 0, length) });
             if round == 0 && arguments.send.is_some() {
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffers of a call do not overlap, and live until it returns.
                 unsafe { Piece::copy(&mine, &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = self.expect(member);
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the target lives until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();
@@ -165,27 +165,27 @@ impl Session<'_> {
         let receive = &arguments.receive;
         let send = arguments.send.as_ref().unwrap_or(receive);
         let (number, lengths) = rounds(receive.bytes(0), self.part_of_row(self.chunk_of_all()));
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives until the call returns; in place, what is overwritten is posted.
         let source = |member| unsafe { send.piece(member).source() };
-        // SAFETY: promised by the caller.
+        // SAFETY: the buffer lives until the call returns, and only this call uses it.
         let target = |member| unsafe { receive.piece(member).target() };
         let mut sources = Cursors::new(number, size, source);
         let mut targets = Cursors::new(number, size, target);
         for (round, length) in lengths.enumerate() {
             self.post(size * length, |mut room| {
                 for member in (0..size).filter(|&member| member != own) {
-                    // SAFETY: promised by the caller.
+                    // SAFETY: the buffer behind the source lives until the call returns.
                     sources.with(member, source, |source| unsafe { room.fill(source, member * length, length) });
                 }
             });
             if round == 0 && arguments.send.is_some() {
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffers of a call do not overlap, and live until it returns.
                 unsafe { Piece::copy(&send.piece(own), &receive.piece(own)) };
             }
             self.expect_all();
             for member in self.others() {
                 let posted = part(self.expect(member), own * length, length);
-                // SAFETY: promised by the caller.
+                // SAFETY: the buffer behind the target lives until the call returns.
                 self.truncated |= targets.with(member, target, |target| unsafe { !drain(target, posted) });
             }
             self.board.finish();

@@ -56,7 +56,7 @@ impl Session<'_> {
         loop {
             let step = most.min(count - done);
             let at = (done * size) as usize;
-            // SAFETY: the piece lies in the range; promised by the caller.
+            // SAFETY: the piece is a part of the `count` elements that `own` and `into` have.
             unsafe { self.fold_piece(operand, members.clone(), (first + done, step), own.add(at), into.add(at)) };
             done += step;
             if done >= count {
@@ -114,7 +114,7 @@ impl Session<'_> {
         let size = self.board.size();
         let row = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
-            // SAFETY: promised by the caller.
+            // SAFETY: the vector, and the result at the root, have the elements of all rounds.
             unsafe {
                 if self.board.own() == root {
                     let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
@@ -134,7 +134,7 @@ impl Session<'_> {
         let everybody = size == 2 || operand.bytes().saturating_mul(size as i64) <= EVERYBODY as i64;
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let count = range.end - range.start;
-            // SAFETY: promised by the caller.
+            // SAFETY: vector and result have the elements of all rounds.
             unsafe {
                 let (own, into) = (operand.element.at(row, range.start), operand.element.at(receive, range.start));
                 if everybody {
@@ -159,7 +159,7 @@ impl Session<'_> {
             self.expect(member);
         }
         if self.board.claim() {
-            // SAFETY: promised by the caller.
+            // SAFETY: `own` and `into` have `count` elements.
             unsafe {
                 self.fold(operand, 0..self.board.size(), (0, count), own, into);
                 self.board.finish();
@@ -182,7 +182,7 @@ impl Session<'_> {
         let starts = even_parts(count, size);
         let part = |member: usize| starts[member]..starts[member + 1];
         let place = |member: usize| operand.element.at(into, starts[member]);
-        // SAFETY: promised by the caller.
+        // SAFETY: `row` and `into` have `count` elements, which the parts divide.
         unsafe {
             self.post_elements(operand, row, &(0..count));
             if !part(own).is_empty() {
@@ -210,8 +210,9 @@ impl Session<'_> {
         let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
-            // SAFETY: promised by the caller. In place, my result comes to lie where elements were that are posted
-            // or folded already: my block begins `first` elements further down.
+            // SAFETY: the vector has the elements of all blocks, the result those of mine.
+            // In place, my result comes to lie where elements were that are posted or folded already: my
+            // block begins `first` elements further down.
             unsafe {
                 self.post_elements(operand, row, &range);
                 if begin < end {
@@ -229,7 +230,7 @@ impl Session<'_> {
         let end = self.board.own() + usize::from(!exclusive);
         let row = operand.send.unwrap_or(receive);
         for range in self.rounds_of(operand, self.chunk()) {
-            // SAFETY: promised by the caller.
+            // SAFETY: vector and result have the elements of all rounds.
             unsafe {
                 self.post_elements(operand, row, &range);
                 if end > 0 {

@@ -27,7 +27,8 @@ impl Room<'_> {
     #[inline]
     pub unsafe fn copy(&mut self, from: *const u8, first: usize, length: usize) {
         let to = self.part(first, length);
-        // SAFETY: the caller vouches for `from`; the part lies in the message, which nobody reads yet.
+        // SAFETY: `from` has `length` bytes outside the board; the part lies in the message, which nobody
+        // reads yet.
         unsafe { self.stores.copy(Room::READER, from, to, length) };
     }
 
@@ -41,7 +42,7 @@ impl Room<'_> {
     #[inline]
     pub unsafe fn fill(&mut self, source: &mut Source, first: usize, length: usize) {
         let to = self.part(first, length);
-        // SAFETY: as above.
+        // SAFETY: the source lives; the part lies in the message, which nobody reads yet.
         unsafe {
             source.fill_all_by(to, length, |source, to, capacity| self.stores.fill(Room::READER, source, to, capacity));
         }
