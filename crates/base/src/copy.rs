@@ -1,14 +1,15 @@
 //! Copying rows of bytes, as fast as any processor does.
 //!
-//! The C library copies what is longer than two kibibytes, and shorter than a cache, by `rep movsb`.
-//! Processors of AMD do so with 2 to 3 GB/s instead of 50 where the target lies 1 to 15 bytes behind the
-//! source modulo 4096, and with 25 to 30 up to 48 bytes behind it (EPYC, glibc 2.36, 2026-11-22, by
-//! `benchmarks/copies.c`). That is common: large blocks of malloc begin 16 bytes behind a page, headers
-//! in front of a message move the other end by a few bytes. A loop over wide registers is as fast at
-//! every distance; where the distance is good it is 10 to 20 % faster between two cores.
+//! The C library copies what is longer than two kibibytes, and shorter than a cache, by
+//! `rep movsb`. Processors of AMD do so with 2 to 3 GB/s instead of 50 where the target lies 1 to
+//! 15 bytes behind the source modulo 4096, and with 25 to 30 up to 48 bytes behind it (EPYC, glibc
+//! 2.36, 2026-11-22, by `benchmarks/copies.c`). That is common: large blocks of malloc begin 16
+//! bytes behind a page, headers in front of a message move the other end by a few bytes. A loop
+//! over wide registers is as fast at every distance; where the distance is good it is 10 to 20 %
+//! faster between two cores.
 
-/// Longest row that is copied by the C library whatever the processor, and longest piece where there are
-/// no wide registers.
+/// Longest row that is copied by the C library whatever the processor, and longest piece where
+/// there are no wide registers.
 const PIECE: usize = 2048;
 /// Shortest row that is not copied by `rep movsb` either: the level of cache that the library asks for is no larger as a rule.
 const LONG: usize = 1 << 20;
@@ -59,8 +60,8 @@ unsafe fn wide(from: *const u8, to: *mut u8, length: usize) {
     let whole = length / BLOCK * BLOCK;
     let mut at = 0;
     while at < whole {
-        // Four variables, because the compiler keeps an array of them on the stack, which takes twice the
-        // time.
+        // Four variables, because the compiler keeps an array of them on the stack, which takes
+        // twice the time.
         // SAFETY: `at + BLOCK` is at most `length`; the accesses may be unaligned.
         unsafe {
             let (source, target) = (from.add(at).cast::<__m256i>(), to.add(at).cast::<__m256i>());

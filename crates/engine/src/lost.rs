@@ -1,4 +1,5 @@
-//! Peers from which nothing comes any more: what needs them ends (`MPI_ERR_PROC_ABORTED` of MPI 5.0, 9.4).
+//! Peers from which nothing comes any more: what needs them ends (`MPI_ERR_PROC_ABORTED`,
+//! MPI 5.0, 9.4).
 //!
 //! A receive that names the peer ends whether the peer has failed or left MPI in order. One that
 //! accepts any source ends only when a process that may send to it has failed: whoever has left

@@ -53,7 +53,8 @@ impl<W: Wire> Engine<W> {
         Some((MessageId(u64::from(generation) << 32 | u64::from(at)), envelope))
     }
 
-    /// The lost peer because of which a probe that finds nothing now asks in vain; `None` for `from` is a wildcard.
+    /// The lost peer because of which a probe that finds nothing now asks in vain; `None` for
+    /// `from` is a wildcard.
     #[inline]
     pub fn probes_in_vain(&self, from: Option<PeerIndex>, context: ContextId) -> Option<PeerIndex> {
         if self.state.peers.any_lost { self.state.lost_source(from, context) } else { None }

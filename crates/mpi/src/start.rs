@@ -19,7 +19,7 @@ use crate::runs::Runs;
 use crate::waiting::Waiting;
 use crate::world::failed_start;
 
-/// For so long a look at the system's memory counts: less arrives meanwhile than what is never granted.
+/// For so long a look at the system's memory counts: less arrives meanwhile than is never granted.
 const FRESH: Duration = Duration::from_millis(1);
 
 /// The lane of this process.

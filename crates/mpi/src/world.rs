@@ -246,8 +246,8 @@ pub(crate) fn not_running<T>() -> Result<T> {
     }
 }
 
-/// What becomes of a call that [`enter`] has refused. MPI_Finalize succeeds and does nothing where a
-/// handler of `atexit` calls it: in a child, which inherits its parent's, and while the job ends.
+/// What becomes of a call that [`enter`] has refused. MPI_Finalize succeeds and does nothing where
+/// a handler of `atexit` calls it: in a child, which inherits its parent's, and while the job ends.
 #[cold]
 pub(crate) fn refused(call: u16, error: Error) -> Result<()> {
     let finalizes = NAMES.get(usize::from(call)) == Some(&"MPI_Finalize");

@@ -1,7 +1,7 @@
 /*
- * A thread that ends the job while another does so already waits for it: the handlers of atexit run to
- * their end, and the exit code is that of the first. A handler that ends the job again, and a child that
- * was forked meanwhile, end their process.
+ * A thread that ends the job while another does so already waits for it: the handlers of atexit run
+ * to their end, and the exit code is that of the first. A handler that ends the job again, and a
+ * child that was forked meanwhile, end their process.
  */
 #include <pthread.h>
 #include <semaphore.h>

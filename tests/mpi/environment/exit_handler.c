@@ -1,6 +1,6 @@
 /*
- * A program that calls MPI_Finalize in a handler of atexit, as destructors of static objects do: when
- * MPI_Abort ends it, the call does nothing and the handler runs to its end.
+ * A program that calls MPI_Finalize in a handler of atexit, as destructors of static objects do:
+ * when MPI_Abort ends it, the call does nothing and the handler runs to its end.
  */
 #include "alone.h"
 

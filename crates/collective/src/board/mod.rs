@@ -139,8 +139,8 @@ pub unsafe fn execute(
     patience: &mut dyn Patience,
 ) -> bool {
     let mut session = Session { board, crowd: limits.crowd, call: call as u16, patience, truncated: false };
-    // SAFETY: the buffers are as the standard asks: they have the elements that are named, live until the
-    // call returns, do not overlap, and nobody else uses them meanwhile.
+    // SAFETY: the buffers are as the standard asks: they have the elements that are named, live
+    // until the call returns, do not overlap, and nobody else uses them meanwhile.
     unsafe {
         match operation {
             Operation::Barrier => session.barrier(),

@@ -12,8 +12,8 @@ use crate::select::Crowd;
 
 /// Bytes of all vectors together up to which every rank computes the result of an allreduce for itself.
 const EVERYBODY: usize = 16 << 10;
-/// Bytes of a vector that are folded at once. The C library copies no more than this without `rep movsb`, which is slow
-/// where the rows lie badly to each other ([`towpath_base::copy`]).
+/// Bytes of a vector that are folded at once. The C library copies no more than this without
+/// `rep movsb`, which is slow where the rows lie badly to each other ([`towpath_base::copy`]).
 const PIECE: usize = 2 << 10;
 
 /// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which are many, without a division.
@@ -38,8 +38,9 @@ impl Session<'_> {
         self.post(length, |mut room| unsafe { room.copy(row.add(first), 0, length) });
     }
 
-    /// Folds elements of the vectors of `members` to `into`, piece by piece, so that the partial result stays in the
-    /// nearest cache. Of others they are what is posted in this round, from their element `first` on; mine are at `own`.
+    /// Folds elements of the vectors of `members` to `into`, piece by piece, so that the partial
+    /// result stays in the nearest cache. Of others they are what is posted in this round, from
+    /// their element `first` on; mine are at `own`.
     unsafe fn fold(
         &mut self,
         operand: &Operand,
@@ -96,8 +97,8 @@ impl Session<'_> {
                 // SAFETY: inside the message.
                 unsafe { posted.pointer.add(first) }
             };
-            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector only where that is
-            // copied first.
+            // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector
+            // only where that is copied first.
             unsafe {
                 if member == last {
                     std::ptr::copy(vector, into, bytes);
@@ -210,9 +211,9 @@ impl Session<'_> {
         let mine = first..first.saturating_add(counts[own]);
         for range in self.rounds_of(operand, self.chunk_of_all()) {
             let (begin, end) = (mine.start.max(range.start), mine.end.min(range.end));
-            // SAFETY: the vector has the elements of all blocks, the result those of mine.
-            // In place, my result comes to lie where elements were that are posted or folded already: my
-            // block begins `first` elements further down.
+            // SAFETY: the vector has the elements of all blocks, the result those of mine. In
+            // place, my result comes to lie where elements were that are posted or folded already:
+            // my block begins `first` elements further down.
             unsafe {
                 self.post_elements(operand, row, &range);
                 if begin < end {

@@ -22,7 +22,8 @@ fn status_of(found: &Envelope) -> Status {
     Status { source: found.source_rank as i32, tag: found.tag, error: 0, bytes: found.bytes as i64, cancelled: false }
 }
 
-/// What a probe has found by now: an error where it waits for a lost process, which will send nothing more.
+/// What a probe has found by now: an error where it waits for a lost process, which will send
+/// nothing more.
 fn found<T>(state: &mut State, from: Option<PeerIndex>, context: ContextId, message: Option<T>) -> Option<Result<T>> {
     if let Some(message) = message {
         return Some(Ok(message));

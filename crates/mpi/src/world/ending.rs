@@ -1,8 +1,8 @@
 //! The end of a job by an error or MPI_Abort. One thread of a process ends it.
 //!
-//! That thread runs the handlers of `atexit`. Other threads that end the job meanwhile wait until the
-//! process is gone, so that the handlers run to their end. A handler that ends the job again ends the
-//! process at once, since `exit` must not be called by a handler.
+//! That thread runs the handlers of `atexit`. Other threads that end the job meanwhile wait until
+//! the process is gone, so that the handlers run to their end. A handler that ends the job again
+//! ends the process at once, since `exit` must not be called by a handler.
 
 use std::sync::Mutex;
 
@@ -18,14 +18,14 @@ static UNSTARTED: Mutex<Option<Box<dyn Launcher>>> = Mutex::new(None);
 /// The thread that ends the job, as [`thread::current`] names it; 0 while none does.
 static ENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Keeps the launcher of a start that has failed: who ends the job for this tells it, and it says so once
-/// for all ranks.
+/// Keeps the launcher of a start that has failed: who ends the job for this tells it, and it says
+/// so once for all ranks.
 pub(super) fn keep(launcher: Option<Box<dyn Launcher>>) {
     *UNSTARTED.lock().unwrap() = launcher;
 }
 
-/// Makes the calling thread the one that ends the job; false where it is that already. Does not return in
-/// any other thread.
+/// Makes the calling thread the one that ends the job; false where it is that already. Does not
+/// return in any other thread.
 fn begin() -> bool {
     let me = thread::current();
     match ENDING.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {

@@ -198,8 +198,9 @@ impl Segment {
         enough
     }
 
-    /// Provides as much of a window as a message of `length` bytes touches that begins at count `start`, and says how it
-    /// goes through the window; `provided` says how much already is. `None` where there is no page left.
+    /// Provides as much of a window as a message of `length` bytes touches that begins at count
+    /// `start`, and says how it goes through the window; `provided` says how much already is.
+    /// `None` where there is no page left.
     pub(crate) fn provide_window(
         &self,
         id: WindowId,

@@ -36,8 +36,9 @@ impl Shape {
     /// For any message where little memory is left.
     pub(crate) const SMALL: Shape = Shape { log: SMALLEST_CHUNK_LOG };
 
-    /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the time, but neither so
-    /// small that counting dominates nor so large that a chunk leaves the caches.
+    /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the
+    /// time, but neither so small that counting dominates nor so large that a chunk leaves the
+    /// caches.
     pub(crate) fn of(length: usize) -> Shape {
         if length <= SHORT {
             return Shape::SMALL;
@@ -69,8 +70,9 @@ impl Shape {
         if self.log == RESERVE_LOG { 2 } else { CHUNKS as u32 }
     }
 
-    /// True when messages walk round the window instead of beginning at its first chunk. That is a fifth faster for
-    /// larger chunks, because the caches of both sides have let go of the lines by then; smaller messages touch less memory.
+    /// True when messages walk round the window instead of beginning at its first chunk. That is a
+    /// fifth faster for larger chunks, because the caches of both sides have let go of the lines by
+    /// then; smaller messages touch less memory.
     fn walks(self) -> bool {
         self.log > SMALLEST_CHUNK_LOG
     }

@@ -37,11 +37,11 @@ const INLINE_AT: usize = 16;
 const AHEAD: u64 = 4;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
-/// Most bytes of the area of one member among three or more: many rounds of collectives fit into it.
+/// Most bytes of the area of one member among three or more: many rounds fit into it.
 const AREA: usize = 256 << 10;
-/// Bytes of both areas of a board of two members. Two cores that share a cache write and read a fifth
-/// faster where an area is as large as a core's private cache: the cores have evicted its lines by the
-/// time they are written again.
+/// Bytes of both areas of a board of two members. Two cores that share a cache write and read a
+/// fifth faster where an area is as large as a core's private cache: the cores have evicted its
+/// lines by the time they are written again.
 const AREAS_OF_TWO: usize = 1 << 20;
 
 /// The shape of a board, the same on all members.

@@ -13,7 +13,7 @@ pub struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// All members read with one state of the caches between them, so there is one choice of stores.
+    /// All members read with one state of the caches between them: there is one choice of stores.
     pub(super) const READERS: usize = 1;
     const READER: usize = 0;
 
@@ -27,8 +27,8 @@ impl Room<'_> {
     #[inline]
     pub unsafe fn copy(&mut self, from: *const u8, first: usize, length: usize) {
         let to = self.part(first, length);
-        // SAFETY: `from` has `length` bytes outside the board; the part lies in the message, which nobody
-        // reads yet.
+        // SAFETY: `from` has `length` bytes outside the board; the part lies in the message, which
+        // nobody reads yet.
         unsafe { self.stores.copy(Room::READER, from, to, length) };
     }
 
