@@ -6,7 +6,7 @@ use towpath_base::transfer::Source;
 use towpath_engine::Mode;
 
 use super::{Incoming, Outgoing, completed, incoming, outgoing};
-use crate::datatypes::packed;
+use crate::datatypes::{self, packed};
 use crate::error::{Completed, Failed, Result};
 use crate::face::{Handle, Status};
 use crate::lane::State;
@@ -14,61 +14,82 @@ use crate::request_table::{COMPLETE_RECEIVE, Extra, FROM_NOBODY, Work};
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// Starts both halves; the send takes its bytes from `source`.
-///
-/// # Safety
-/// Both buffers must hold their elements until the work is complete.
-unsafe fn begin(
-    state: &mut State,
-    out: &Outgoing,
+/// A send and a receive that are checked and not yet started.
+struct Halves<'a> {
+    out: Outgoing<'a>,
+    /// Where the bytes of the send are.
     source: Source,
     sendtag: i32,
-    into: &Incoming,
+    into: Incoming<'a>,
     buffer: *mut c_void,
     count: i64,
-) -> Work {
-    let target = crate::datatypes::target(&into.kind.datatype, buffer, count);
-    // SAFETY: promised by the caller.
-    let receive =
-        (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
-    // SAFETY: as above.
-    let send = out.peer.map(|peer| unsafe {
-        state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
-    });
-    match (send, receive) {
-        (Some(send), receive) => Work::Both(send, receive),
-        (None, Some(receive)) => Work::Receive(receive),
-        (None, None) => Work::Done(FROM_NOBODY),
-    }
 }
 
-/// Starts both halves and waits for them.
-///
-/// # Safety
-/// Both buffers must hold their elements.
-unsafe fn both(
-    out: &Outgoing,
-    source: Source,
-    sendtag: i32,
-    into: &Incoming,
-    buffer: *mut c_void,
-    count: i64,
-) -> Completed<Status> {
-    let (lane, comm, context) = (world::lane()?, out.comm.handle(), out.comm.context());
-    // SAFETY: promised by the caller, and waited for here.
-    let work = lane.with(|state| unsafe { begin(state, out, source, sendtag, into, buffer, count) });
-    lane.nudge();
-    let (send, receive) = match work {
-        Work::Both(send, receive) => (Some(send), receive),
-        Work::Receive(receive) => (None, Some(receive)),
-        _ => (None, None),
-    };
-    let wait = |id| lane.wait_for(|_| WaitTarget::Message(context, id), |state| state.engine.take(id));
-    let (received, sent) = (receive.map(wait), send.map(wait));
-    let received = received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received));
-    match (sent.map(|sent| completed(comm, &sent)), received) {
-        (Some(Err(failed)), Ok(status)) => Err(Failed::with(failed.into(), status)),
-        (_, received) => received,
+impl Halves<'_> {
+    /// Starts both.
+    ///
+    /// # Safety
+    /// The buffers and the copy must live until the work is complete.
+    #[inline(always)]
+    unsafe fn begin(self, state: &mut State) -> Work {
+        let Halves { out, source, sendtag, into, buffer, count } = self;
+        let target = datatypes::target(&into.kind.datatype, buffer, count);
+        // SAFETY: the receive buffer lives until the work is complete.
+        let receive =
+            (!into.nobody).then(|| unsafe { state.engine.irecv(into.peer, into.comm.context(), into.tag, target) });
+        // SAFETY: the send buffer, or its copy, lives as long.
+        let send = out.peer.map(|peer| unsafe {
+            state.engine.isend(peer, out.comm.context(), sendtag, out.comm.rank as u32, source, Mode::Standard)
+        });
+        match (send, receive) {
+            (Some(send), receive) => Work::Both(send, receive),
+            (None, Some(receive)) => Work::Receive(receive),
+            (None, None) => Work::Done(FROM_NOBODY),
+        }
+    }
+
+    /// Starts both and waits for them.
+    ///
+    /// # Safety
+    /// The buffers and the copy must live until this returns.
+    unsafe fn complete(self) -> Completed<Status> {
+        let (lane, comm, context) = (world::lane()?, self.out.comm.handle(), self.out.comm.context());
+        // SAFETY: the work is waited for here.
+        let work = lane.with(|state| unsafe { self.begin(state) });
+        lane.nudge();
+        let (send, receive) = match work {
+            Work::Both(send, receive) => (Some(send), receive),
+            Work::Receive(receive) => (None, Some(receive)),
+            _ => (None, None),
+        };
+        let wait = |id| lane.wait_for(|_| WaitTarget::Message(context, id), |state| state.engine.take(id));
+        let (received, sent) = (receive.map(wait), send.map(wait));
+        let received = received.map_or(Ok(FROM_NOBODY), |received| completed(comm, &received));
+        match (sent.map(|sent| completed(comm, &sent)), received) {
+            (Some(Err(failed)), Ok(status)) => Err(Failed::with(failed.into(), status)),
+            (_, received) => received,
+        }
+    }
+
+    /// Starts both and names them by a request, which keeps the copy.
+    ///
+    /// # Safety
+    /// The buffers must live until the request is complete.
+    unsafe fn request(self, copy: Option<Vec<u8>>) -> Result<Handle> {
+        if self.into.nobody && self.out.peer.is_none() {
+            return Ok(COMPLETE_RECEIVE);
+        }
+        let extra = copy.map(|copy| Box::new(Extra { start: None, finish: None, keep: Some(Box::new(copy)) }));
+        let lane = world::lane()?;
+        let request = lane.with(|state| {
+            let place = state.requests.place()?;
+            let comm = self.out.comm.handle();
+            // SAFETY: the buffers live until the request is complete, which keeps the copy.
+            let work = unsafe { self.begin(state) };
+            Ok(state.requests.fill(place, work, comm, extra))
+        });
+        lane.nudge();
+        request
     }
 }
 
@@ -96,9 +117,10 @@ pub unsafe fn sendrecv(
             incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
         )
     };
-    let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
-    // SAFETY: promised by the caller.
-    unsafe { both(&out, bytes, sendtag, &into, recvbuf, recvcount) }
+    let source = datatypes::source(&out.kind.datatype, sendbuf, sendcount);
+    let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
+    // SAFETY: the buffers hold their elements until this returns.
+    unsafe { halves.complete() }
 }
 
 /// MPI_Sendrecv_replace.
@@ -119,39 +141,12 @@ pub unsafe fn sendrecv_replace(
     let (out, into) = unsafe {
         (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
-    let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
-    // SAFETY: promised by the caller; the copy lives until both are complete.
-    unsafe { both(&out, bytes, sendtag, &into, buf, count) }
-}
-
-/// Starts both halves and names them by a request, which keeps `copy`.
-///
-/// # Safety
-/// Both buffers must hold their elements until the request is complete.
-unsafe fn request_of_both(
-    out: &Outgoing,
-    source: Source,
-    sendtag: i32,
-    into: &Incoming,
-    buffer: *mut c_void,
-    count: i64,
-    copy: Option<Vec<u8>>,
-) -> Result<Handle> {
-    if into.nobody && out.peer.is_none() {
-        return Ok(COMPLETE_RECEIVE);
-    }
-    let extra = copy.map(|copy| Box::new(Extra { start: None, finish: None, keep: Some(Box::new(copy)) }));
-    let lane = world::lane()?;
-    let request = lane.with(|state| {
-        let place = state.requests.place()?;
-        // SAFETY: promised by the caller; the copy is kept with the request.
-        let work = unsafe { begin(state, out, source, sendtag, into, buffer, count) };
-        Ok(state.requests.fill(place, work, out.comm.handle(), extra))
-    });
-    lane.nudge();
-    request
+    let source = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
+    let halves = Halves { out, source, sendtag, into, buffer: buf, count };
+    // SAFETY: the buffer holds its elements, and the copy lives, until this returns.
+    unsafe { halves.complete() }
 }
 
 /// MPI_Isendrecv.
@@ -178,9 +173,10 @@ pub unsafe fn isendrecv(
             incoming(recvbuf, recvcount, recvtype, source, recvtag, comm)?,
         )
     };
-    let bytes = crate::datatypes::source(&out.kind.datatype, sendbuf, sendcount);
-    // SAFETY: promised by the caller.
-    unsafe { request_of_both(&out, bytes, sendtag, &into, recvbuf, recvcount, None) }
+    let source = datatypes::source(&out.kind.datatype, sendbuf, sendcount);
+    let halves = Halves { out, source, sendtag, into, buffer: recvbuf, count: recvcount };
+    // SAFETY: the buffers hold their elements until the request is complete.
+    unsafe { halves.request(None) }
 }
 
 /// MPI_Isendrecv_replace.
@@ -201,9 +197,10 @@ pub unsafe fn isendrecv_replace(
     let (out, into) = unsafe {
         (outgoing(buf, count, datatype, dest, sendtag, comm)?, incoming(buf, count, datatype, source, recvtag, comm)?)
     };
-    // SAFETY: promised by the caller.
+    // SAFETY: `buf` holds `count` elements.
     let copy = unsafe { packed(&out.kind.datatype, buf, count) }?;
-    let bytes = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
-    // SAFETY: promised by the caller; the copy is kept with the request.
-    unsafe { request_of_both(&out, bytes, sendtag, &into, buf, count, Some(copy)) }
+    let source = Source::Bytes { pointer: copy.as_ptr(), length: copy.len() };
+    let halves = Halves { out, source, sendtag, into, buffer: buf, count };
+    // SAFETY: the buffer holds its elements until the request is complete, which keeps the copy.
+    unsafe { halves.request(Some(copy)) }
 }
