@@ -37,6 +37,7 @@ STAGES = [
     ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 300),
     ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 200),
     ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 300),
+    ("networks that change", [PYTHON, "tests/hosts/changes.py"], 400),
     ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 200),
     ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 600),
     ("strangers", [PYTHON, "tests/hosts/strangers.py"], 300),

@@ -18,6 +18,7 @@ use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 use towpath_launch::client::{Job, Launcher};
+use towpath_launch::hosts::own_host;
 use towpath_transport::clic::Clic;
 use towpath_transport::ofi::Ofi;
 use towpath_transport::shm::Segment;
@@ -81,8 +82,9 @@ impl Far {
 
 /// Makes the wires to the other hosts. Collective over the job.
 pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Segment) -> Result<Far> {
-    let (choice, own) = (Choice::of_settings()?, own_networks()?);
-    let fabric = if choice.fabric() { crate::fabric::open(launcher, job, &own)? } else { None };
+    let choice = Choice::of_settings()?;
+    let own = Card { networks: own_networks()?, ports: Vec::new(), machine: own_host() };
+    let fabric = if choice.fabric() { crate::fabric::open(launcher, job, &own.networks)? } else { None };
     let listener = Listener::open().map_err(failed_start)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
     let mut frames = choice.frames().then(|| Frames::open(choice, segment, fabric.is_some())).transpose()?;
@@ -107,7 +109,7 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     }
     if job.local_rank == 0 {
         let port = |rank: usize| segment.control(rank).port.load(Ordering::Acquire) as u16;
-        let card = Card { networks: own.clone(), ports: (0..job.local_ranks.len()).map(port).collect() };
+        let card = Card { ports: (0..job.local_ranks.len()).map(port).collect(), ..own.clone() };
         launcher.put(&key_of("card", host_of(job, job.rank)), &card.to_text()).map_err(failed_start)?;
         if let Some(frames) = &frames {
             frames.publish(launcher, job, segment)?;
@@ -161,7 +163,7 @@ fn others(job: &Job) -> impl Iterator<Item = (u32, u32, usize)> {
 }
 
 /// Where the processes of the other hosts are, by their cards.
-fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<Vec<Contact>> {
+fn contacts(launcher: &mut dyn Launcher, job: &Job, own: &Card) -> Result<Vec<Contact>> {
     let mut cards: Vec<Option<Card>> = (0..job.hosts()).map(|_| None).collect();
     let mut contacts = Vec::new();
     for (rank, host, local) in others(job) {

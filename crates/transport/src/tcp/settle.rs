@@ -27,9 +27,9 @@ impl Tcp {
         let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
         if peer.attempts >= ROUNDS * places.len() && !waits_longer {
             let tried = peer.refusals.join(", ");
-            let reason = format!("rank {to} cannot be reached: {tried}");
-            return self
-                .lose(place, if tried.is_empty() { "nobody has said where it can be reached" } else { &reason });
+            let nowhere = "its host has told no address that leads there from this one";
+            let why = if tried.is_empty() { nowhere } else { &tried };
+            return self.lose(place, &format!("rank {to} cannot be reached: {why}"));
         }
         let address = places[peer.attempts % places.len()];
         peer.attempts += 1;

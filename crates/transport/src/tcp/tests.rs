@@ -298,7 +298,10 @@ fn whoever_cannot_be_reached_is_lost_with_a_sentence() {
     until(&mut wire, |wire| wire[0].1.lost.len() == 2);
     let sentence = wire[0].0.losses().of(PeerIndex(1)).unwrap();
     assert!(sentence.starts_with(&format!("rank 1 cannot be reached: {nobody} (")), "{sentence}");
-    assert_eq!(wire[0].0.losses().of(PeerIndex(2)).as_deref(), Some("nobody has said where it can be reached"));
+    assert_eq!(
+        wire[0].0.losses().of(PeerIndex(2)).as_deref(),
+        Some("rank 2 cannot be reached: its host has told no address that leads there from this one")
+    );
     assert!(!wire[0].0.busy(), "a message to the lost peer still waits");
 }
 

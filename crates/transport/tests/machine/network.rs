@@ -12,10 +12,9 @@ use towpath_transport::{Segment, Wires};
 /// The wires of `ranks` ranks on hosts of `per_host` ranks each.
 pub(crate) fn tcp_wires(ranks: usize, per_host: usize, settings: Settings) -> Vec<Wires> {
     let mut listeners: Vec<Option<Listener>> = (0..ranks).map(|_| Some(Listener::open().unwrap())).collect();
-    let own = networks(Some("lo"));
+    let own = Card { networks: networks(Some("lo")), machine: "here".to_owned(), ..Card::default() };
     let ports: Vec<u16> = listeners.iter().flatten().map(Listener::port).collect();
-    let cards: Vec<Card> =
-        ports.chunks(per_host).map(|ports| Card { networks: own.clone(), ports: ports.to_vec() }).collect();
+    let cards: Vec<Card> = ports.chunks(per_host).map(|ports| Card { ports: ports.to_vec(), ..own.clone() }).collect();
     let key = Key::of_secret(b"a test");
     let mut wires = Vec::new();
     for first in (0..ranks).step_by(per_host) {

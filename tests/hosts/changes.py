@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What becomes of jobs whose network has its faults, or changes while they run: they go on, or end with a sentence in time.
+
+    changes.py --prefix FOLDER         with an installed Towpath (bin, lib); all rows
+    changes.py --filter REGEX          only some of the rows
+
+Each row runs tests/hosts/changes.c, which exchanges messages before and after something is done to the network.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import environments  # noqa: E402
+import hosts  # noqa: E402
+from rows import Rows  # noqa: E402
+
+# A job that takes longer hangs.
+LIMIT = 60
+EVERYWHERE = "for host in $(echo $HOSTS_NAMES | tr , ' '); do $HOSTS_RUN $host {} || exit 1; done"
+
+
+def everywhere(command):
+    """Shell that does this on all hosts."""
+    return EVERYWHERE.format(command)
+
+
+@dataclass
+class Row:
+    """A job, and how it ends."""
+
+    name: str
+    # Options of hosts.py, and settings.
+    network: str = "--hosts 2"
+    settings: dict = field(default_factory=dict)
+    # Shell that is run before the job, and while it runs.
+    before: str = ""
+    trouble: str = "true"
+    longest: int = 1 << 20
+    seconds: float = 1
+    ranks: int = 2
+    # A regular expression of what the job says when it ends with an error, so many seconds after the trouble at most; none: it
+    # goes on.
+    sentence: str = ""
+    within: float = 20
+
+
+ROWS = [
+    Row("the other host has its loopback only", before="ip -n host1 address flush dev eth0", settings={"TOWPATH_NETWORK": "tcp"},
+        sentence="rank 1 cannot be reached: its host has told no address that leads there from this one"),
+]
+
+
+def inside(options):
+    """On the first host: runs the job."""
+    row = next(row for row in ROWS if row.name == options.row)
+    if row.before:
+        subprocess.run(["sh", "-c", row.before], check=True)
+    names = os.environ["HOSTS_NAMES"].split(",")
+    command = [options.prefix / "bin/mpiexec", "--hosts", ",".join(names), "-ppn", row.ranks // len(names), "--launcher",
+               f"{os.environ['HOSTS_RUN']} {{host}}", "-n", row.ranks, options.binary, row.longest, row.seconds, row.trouble]
+    os.execv(command[0], [str(word) for word in command])
+
+
+class Output:
+    """What a job says, line by line, and when it said that the trouble was done."""
+
+    def __init__(self, job):
+        self.lines, self.done = [], time.monotonic()
+        self.reader = threading.Thread(target=self.read, args=[job])
+        self.reader.start()
+
+    def read(self, job):
+        for line in job.stdout:
+            self.lines.append(line)
+            if line == "done\n":
+                self.done = time.monotonic()
+
+    def text(self):
+        self.reader.join()
+        return "".join(self.lines)
+
+
+def judge(row, status, text, seconds):
+    """What is wrong with a job that has ended so many seconds after the trouble."""
+    if not row.sentence:
+        ok = text.split().count("ok")
+        return [] if status == 0 and ok == row.ranks else [f"ended with {status}, {ok} of {row.ranks} ranks said ok"]
+    problems = [] if status else ["ended without an error"]
+    if not re.search(row.sentence, text):
+        problems.append(f"does not say: {row.sentence}")
+    return problems + ([f"ended {seconds:.1f} s after the trouble only"] if seconds > row.within else [])
+
+
+def run_row(prefix, binary, row):
+    """Problems of a row (None: not tested here), a few words, and the job's output."""
+    command = [sys.executable, HERE / "hosts.py", *row.network.split(), "--", sys.executable, __file__, "--prefix", prefix,
+               "--binary", binary, "--row", row.name]
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, env=environments.clean_environment(**row.settings)) as job:
+        output = Output(job)
+        try:
+            status = job.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            # It takes all of its processes with it.
+            job.terminate()
+            return [f"still ran after {LIMIT} s"], "", output.text()
+        seconds = time.monotonic() - output.done
+    if status == hosts.SKIPPED:
+        return None, output.text().strip(), ""
+    return judge(row, status, output.text(), seconds), f"{seconds:.1f} s after the trouble", output.text()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path)
+    parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    for inner in ("--binary", "--row"):
+        parser.add_argument(inner, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.row:
+        return inside(options)
+    reason = hosts.forbidden()
+    if reason:
+        print(f"skipped: {reason}")
+        return hosts.SKIPPED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    prefix = (options.prefix or environments.towpath_venv()).resolve()
+    binary, rows = environments.BUILD / "tests/hosts/changes", Rows()
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", HERE / "changes.c", "-o", binary]],
+                   env=environments.clean_environment(), check=True)
+    for row in ROWS:
+        if re.search(options.filter, row.name):
+            rows.run(row.name, lambda row=row: run_row(prefix, binary, row))
+    return rows.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
