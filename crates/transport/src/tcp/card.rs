@@ -5,9 +5,12 @@
 //! card, which begins with the fastest link. An address that this host has itself (bridges of containers have the same
 //! one everywhere) is not the other host's, and a loopback address leads to this host whoever has told it. Only hosts
 //! that are two in name, in one network of one kernel, reach each other by such addresses.
+//!
+//! A link-local address of IPv6 holds for one link, so it is tried over each interface that has one too, and only where the two
+//! hosts have nothing better.
 #![forbid(unsafe_code)]
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 /// An address of a host and how many of its leading bits name the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +19,27 @@ pub struct Network {
     pub address: IpAddr,
     /// Leading bits that all addresses of the network share.
     pub prefix: u8,
+    /// Of a link-local address of this host: the number of its interface. Else 0; to other hosts it means nothing.
+    pub scope: u32,
 }
 
 impl Network {
+    /// A network that every route may lead to.
+    pub(crate) fn new(address: IpAddr, prefix: u8) -> Network {
+        Network { address, prefix, scope: 0 }
+    }
+
+    /// Whether the address holds for one link only.
+    pub(crate) fn is_link_local(&self) -> bool {
+        matches!(self.address, IpAddr::V6(address) if address.is_unicast_link_local())
+    }
+
+    /// Whether addresses of one can be reached from the other by a route.
+    fn is_routed_to(&self, other: &Network) -> bool {
+        let is_wide = |network: &Network| !network.is_link_local() && !network.address.is_loopback();
+        is_wide(self) && is_wide(other) && self.address.is_ipv4() == other.address.is_ipv4()
+    }
+
     /// Whether the other address lies in the same network.
     pub(crate) fn holds(&self, other: &IpAddr) -> bool {
         let differ = match (self.address, other) {
@@ -27,6 +48,14 @@ impl Network {
             _ => return false,
         };
         differ.leading_zeros() >= u32::from(self.prefix)
+    }
+
+    /// The port at this address, over an interface if that is not 0.
+    fn place(&self, port: u16, scope: u32) -> SocketAddr {
+        match self.address {
+            IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, scope).into(),
+            address => SocketAddr::new(address, port),
+        }
     }
 }
 
@@ -55,7 +84,7 @@ impl Card {
         let (ports, machine) = rest.split_once(';').unwrap_or((rest, ""));
         let network = |text: &str| {
             let (address, prefix) = text.split_once('/')?;
-            let network = Network { address: address.parse().ok()?, prefix: prefix.parse().ok()? };
+            let network = Network::new(address.parse().ok()?, prefix.parse().ok()?);
             (network.prefix <= if network.address.is_ipv4() { 32 } else { 128 }).then_some(network)
         };
         let parts = |text: &'_ str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
@@ -73,9 +102,23 @@ impl Card {
         let is_one_machine = !self.machine.is_empty() && self.machine == own.machine;
         let is_own = |network: &Network| own.networks.iter().any(|other| other.address == network.address);
         let leads_there = |network: &Network| is_one_machine || !(network.address.is_loopback() || is_own(network));
-        let mut far: Vec<&Network> = self.networks.iter().filter(|network| leads_there(network)).collect();
+        let (on_link, mut far): (Vec<&Network>, Vec<&Network>) =
+            self.networks.iter().filter(|network| leads_there(network)).partition(|network| network.is_link_local());
+        let is_routed = far.iter().any(|there| own.networks.iter().any(|here| here.is_routed_to(there)));
+        if !is_routed && !on_link.is_empty() {
+            let over = |there: &Network| -> Vec<SocketAddr> {
+                own.scopes(*there, is_one_machine).map(|scope| there.place(port, scope)).collect()
+            };
+            return on_link.into_iter().flat_map(over).collect();
+        }
         far.sort_by_key(|network| !own.networks.iter().any(|other| other.holds(&network.address)));
-        far.into_iter().map(|network| SocketAddr::new(network.address, port)).collect()
+        far.into_iter().map(|network| network.place(port, 0)).collect()
+    }
+
+    /// The interfaces of this host over which a link-local address may be reached.
+    fn scopes(&self, there: Network, is_own: bool) -> impl Iterator<Item = u32> {
+        let on_link = self.networks.iter().filter(|network| network.is_link_local());
+        on_link.filter(move |network| !is_own || network.address == there.address).map(|network| network.scope)
     }
 }
 
@@ -113,6 +156,20 @@ mod tests {
     }
 
     #[test]
+    fn link_local_addresses_are_tried_over_own_links_where_nothing_else_leads_there() {
+        let card = Card::parse("10.1.2.3/8,fe80::3/64;9;there").unwrap();
+        let mut own = host(&["fe80::1/64", "fe80::2/64"], "here");
+        (own.networks[0].scope, own.networks[1].scope) = (4, 7);
+        let text = |places: Vec<SocketAddr>| places.iter().map(SocketAddr::to_string).collect::<Vec<_>>();
+        assert_eq!(text(card.places(0, &own)), ["[fe80::3%4]:9", "[fe80::3%7]:9"]);
+        own.networks.push(network("10.9.9.9/8"));
+        assert_eq!(text(card.places(0, &own)), ["10.1.2.3:9"]);
+        // Two hosts in name only.
+        let itself = Card { ports: vec![9], networks: own.networks[..2].to_vec(), machine: "here".into() };
+        assert_eq!(text(itself.places(0, &itself)), ["[fe80::1%4]:9", "[fe80::2%7]:9"]);
+    }
+
+    #[test]
     fn hosts_in_name_only_find_each_other() {
         let card = Card::parse("127.0.0.1/8;9;here").unwrap();
         assert_eq!(card.places(0, &host(&["127.0.0.1/8"], "here")), ["127.0.0.1:9".parse().unwrap()]);
@@ -130,7 +187,7 @@ mod tests {
         fn a_card_is_read_back(
             addresses in proptest::collection::vec((any::<IpAddr>(), 0u8..33), 0..5), ports: Vec<u16>, machine in "[0-9a-f-]{0,9}",
         ) {
-            let networks = addresses.into_iter().map(|(address, prefix)| Network { address, prefix }).collect();
+            let networks = addresses.into_iter().map(|(address, prefix)| Network::new(address, prefix)).collect();
             let card = Card { networks, ports, machine };
             prop_assert_eq!(Card::parse(&card.to_text()), Some(card));
         }
@@ -138,7 +195,7 @@ mod tests {
         #[test]
         fn any_text_is_a_card_or_refused(text in "[0-9a-f.:/,;]{0,60}", own in any::<IpAddr>()) {
             if let Some(card) = Card::parse(&text) {
-                let own = Card { networks: vec![Network { address: own, prefix: 9 }], ..Card::default() };
+                let own = Card { networks: vec![Network::new(own, 9)], ..Card::default() };
                 let places = card.places(0, &own);
                 prop_assert!(places.len() <= card.networks.len());
             }

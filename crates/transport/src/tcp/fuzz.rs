@@ -22,7 +22,7 @@ pub fn card(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Some(card) = Card::parse(&text) else { return };
     assert_eq!(Card::parse(&card.to_text()).as_ref(), Some(&card));
-    let networks = vec![Network { address: [10, 0, 0, 1].into(), prefix: 8 }];
+    let networks = vec![Network::new([10, 0, 0, 1].into(), 8)];
     let own = Card { networks, machine: card.machine.clone(), ..Card::default() };
     for rank in [0, 1, usize::MAX] {
         assert!(card.places(rank, &own).len() <= card.networks.len());

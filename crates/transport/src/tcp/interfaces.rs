@@ -13,21 +13,27 @@ struct Found {
     speed: u64,
 }
 
-/// The networks in which this host can be reached, the fastest first: those of all interfaces that are up, or only those
-/// that `wanted` names (interfaces or `address/prefix`, separated by commas). Without any, the host's own loopback.
+/// The networks in which this host can be reached, the fastest first, link-local ones last: those of all interfaces that are up, or
+/// only those that `wanted` names (interfaces or `address/prefix`, separated by commas). Without any, the host's own loopback.
 pub fn networks(wanted: Option<&str>) -> Vec<Network> {
-    chosen(wanted).into_iter().map(|(_, network)| network).collect()
+    sorted(all(), wanted).into_iter().map(|found| found.network).collect()
 }
 
-/// As [`networks`], each with the name of its interface.
+/// As [`networks`] without those that hold for one link only, each with the name of its interface.
 pub(crate) fn chosen(wanted: Option<&str>) -> Vec<(String, Network)> {
+    let wide: Vec<Found> = all().into_iter().filter(|found| !found.network.is_link_local()).collect();
+    sorted(wide, wanted).into_iter().map(|found| (found.interface, found.network)).collect()
+}
+
+fn sorted(mut found: Vec<Found>, wanted: Option<&str>) -> Vec<Found> {
     let names: Vec<&str> = wanted.into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
-    let mut found: Vec<Found> = all().into_iter().filter(|found| names.is_empty() || is_named(found, &names)).collect();
+    found.retain(|found| names.is_empty() || is_named(found, &names));
     if found.iter().any(|found| !found.network.address.is_loopback()) {
         found.retain(|found| !found.network.address.is_loopback());
     }
-    found.sort_by_key(|found| (std::cmp::Reverse(found.speed), found.network.address.is_ipv6()));
-    found.into_iter().map(|found| (found.interface, found.network)).collect()
+    let speed = |found: &Found| std::cmp::Reverse(found.speed);
+    found.sort_by_key(|found| (found.network.is_link_local(), speed(found), found.network.address.is_ipv6()));
+    found
 }
 
 fn is_named(found: &Found, names: &[&str]) -> bool {
@@ -72,17 +78,18 @@ unsafe fn usable(entry: &libc::ifaddrs) -> Option<Found> {
         IpAddr::V4(mask) => mask.to_bits().leading_ones(),
         IpAddr::V6(mask) => mask.to_bits().leading_ones(),
     };
-    let only_local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    if only_local {
+    // Those of IPv4 have no scope by which a link could be told.
+    if matches!(address, IpAddr::V4(address) if address.is_link_local()) {
         return None;
+    }
+    let mut network = Network::new(address, prefix as u8);
+    if network.is_link_local() {
+        // SAFETY: promised by the caller; an address of this family has this form.
+        network.scope = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned() }.sin6_scope_id;
     }
     // SAFETY: the name of an entry is a text.
     let interface = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
     let speed = std::fs::read_to_string(format!("/sys/class/net/{interface}/speed")).unwrap_or_default();
-    let network = Network { address, prefix: prefix as u8 };
     Some(Found { interface, network, speed: speed.trim().parse().unwrap_or(0) })
 }
 

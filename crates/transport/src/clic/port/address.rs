@@ -30,7 +30,7 @@ impl Address {
             Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
             None => "-".to_owned(),
         };
-        let Address { network: Network { address, prefix }, port, bulk_port, mtu, speed, .. } = self;
+        let Address { network: Network { address, prefix, .. }, port, bulk_port, mtu, speed, .. } = self;
         format!("{hardware}/{address}/{prefix}/{port}/{bulk_port}/{mtu}/{speed}")
     }
 
@@ -48,7 +48,7 @@ impl Address {
         }
         Some(Address {
             hardware,
-            network: Network { address, prefix },
+            network: Network::new(address, prefix),
             port: parts.next()?.parse().ok()?,
             bulk_port: parts.next()?.parse().ok()?,
             mtu: parts.next()?.parse().ok()?,
@@ -103,7 +103,7 @@ mod tests {
         fn an_address_is_read_back(
             hardware: Option<[u8; 6]>, address: IpAddr, prefix in 0u8..33, port: u16, bulk_port: u16, mtu: u16, speed: u32,
         ) {
-            let address = Address { hardware, network: Network { address, prefix }, port, bulk_port, mtu, speed };
+            let address = Address { hardware, network: Network::new(address, prefix), port, bulk_port, mtu, speed };
             prop_assert_eq!(Address::parse(&address.to_text()), Some(address));
         }
 
