@@ -34,6 +34,9 @@ def everywhere(command):
     return EVERYWHERE.format(command)
 
 
+SHORTER = everywhere("ip link set eth0 mtu 1400")
+
+
 @dataclass
 class Row:
     """A job, and how it ends."""
@@ -60,6 +63,12 @@ ROWS = [
     # Addresses are tentative for a while after an interface is up.
     Row("link-local addresses only", before=everywhere("sh -c 'ip -4 address flush dev eth0; "
         "while ip -6 address show dev eth0 2>/dev/null | grep -q tentative; do sleep 0.1; done'")),
+    Row("shorter packets", "--hosts 2 --mtu 9000", trouble=SHORTER),
+    Row("shorter packets, large messages by frames", "--hosts 2 --mtu 9000", {"TOWPATH_CLIC_BULK": "frames"}, trouble=SHORTER),
+    Row("shorter packets by UDP", "--hosts 2 --mtu 9000", {"TOWPATH_NETWORK": "udp"}, trouble=SHORTER),
+    # A rule of the kernel for one of the others only.
+    Row("UDP to one host is forbidden", "--hosts 3", {"TOWPATH_NETWORK": "udp"}, trouble="ip route add prohibit 10.77.0.2", ranks=3,
+        sentence=r"rank 1 cannot be reached any more: eth0 takes no frames \(Permission denied", within=8),
 ]
 
 

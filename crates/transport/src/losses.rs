@@ -11,9 +11,10 @@ use towpath_base::ids::PeerIndex;
 pub struct Losses(Arc<Mutex<BTreeMap<PeerIndex, String>>>);
 
 impl Losses {
-    /// Notes why a peer is lost.
+    /// Notes why a peer is lost. The first reason stays: what other wires to the peer find follows from it.
     pub(crate) fn note(&self, peer: PeerIndex, reason: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(peer, reason.to_owned());
+        let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.entry(peer).or_insert_with(|| reason.to_owned());
     }
 
     /// Why a peer is lost, in words; `None` when it is not, or when no wire has noted why (the launcher says that its process has ended).

@@ -45,7 +45,7 @@ pub(super) struct End {
 }
 
 /// The headers towards a peer; lengths and checksums are filled in for each frame.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Template([u8; HEADERS]);
 
 impl Template {

@@ -2,6 +2,8 @@
 //!
 //! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into datagrams with a header of CLIC each, and
 //! received as such (UDP_GRO).
+//!
+//! A third socket, opened when it is needed first, sends what has become too long for the interface: IP cuts it into fragments.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -34,6 +36,9 @@ const REPORTS: usize = 64;
 pub(super) struct Outgoing {
     small: Arc<OwnedFd>,
     bulk: Arc<OwnedFd>,
+    /// What sends in fragments, and from where.
+    fragments: Option<OwnedFd>,
+    address: IpAddr,
     rows: Vec<libc::iovec>,
     /// The interface cuts super-frames, or the kernel does for it.
     cuts: bool,
@@ -59,8 +64,10 @@ struct Control([u8; 64]);
 
 /// Opens the sockets on an address, on ports that the system chooses.
 pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incoming)> {
-    let (small, port) = bound(address, SMALL_BUFFER)?;
-    let (bulk, bulk_port) = bound(address, BULK_BUFFER)?;
+    let (small, port) = bound(address, libc::IP_PMTUDISC_PROBE)?;
+    let (bulk, bulk_port) = bound(address, libc::IP_PMTUDISC_PROBE)?;
+    widen(&small, SMALL_BUFFER);
+    widen(&bulk, BULK_BUFFER);
     for socket in [&small, &bulk] {
         // A kernel that does not know it delivers datagrams one by one.
         let _ = set_number(socket, libc::SOL_UDP, UDP_GRO, 1);
@@ -71,7 +78,8 @@ pub(super) fn open(address: IpAddr, index: u32) -> io::Result<(Outgoing, Incomin
     }
     let (small, bulk) = (Arc::new(small), Arc::new(bulk));
     let rows = Vec::with_capacity(2 * SEGMENTS);
-    let outgoing = Outgoing { small: Arc::clone(&small), bulk: Arc::clone(&bulk), rows, cuts: true };
+    let (to_small, to_bulk) = (Arc::clone(&small), Arc::clone(&bulk));
+    let outgoing = Outgoing { small: to_small, bulk: to_bulk, fragments: None, address, rows, cuts: true };
     let buffer = vec![0; LONGEST_SUPER];
     Ok((outgoing, Incoming { small, bulk, groups: None, ports: [port, bulk_port], buffer, scatter: None }))
 }
@@ -97,6 +105,29 @@ impl Outgoing {
                 // SAFETY: as above.
                 unsafe { send(&self.small, to, header, body, length) }
             }
+            sent => sent,
+        }
+    }
+
+    /// Sends a frame that is too long for the interface.
+    ///
+    /// # Safety
+    /// The body must be readable.
+    #[cold]
+    pub(super) unsafe fn send_in_fragments(&mut self, to: &Name, frame: &Frame) -> Sent {
+        if self.fragments.is_none() {
+            match bound(self.address, libc::IP_PMTUDISC_OMIT) {
+                Ok((socket, _)) => self.fragments = Some(socket),
+                Err(error) => return Sent::Error(error.raw_os_error().unwrap_or(0)),
+            }
+        }
+        let Some(socket) = &self.fragments else { return Sent::Full };
+        let send_it = || {
+            // SAFETY: promised by the caller.
+            unsafe { send(socket, to, &frame.header, frame.body, frame.length) }
+        };
+        match send_it() {
+            Sent::Error(error) if clear(socket, error) => send_it(),
             sent => sent,
         }
     }
@@ -292,18 +323,18 @@ pub(super) fn super_frame(frames: &[Frame]) -> usize {
     equal + usize::from(ends)
 }
 
-/// Opens a socket on an address, on a port that the system chooses.
-fn bound(address: IpAddr, buffer: i32) -> io::Result<(OwnedFd, u16)> {
+/// Opens a socket on an address, on a port that the system chooses. `discovery` says whether IP may cut its datagrams; the numbers are the
+/// same for both families.
+fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
-    widen(&socket, buffer);
-    // Frames are never cut by IP, and no report of a stranger makes them smaller; a full interface says so.
+    // No report of a stranger makes frames smaller; a full interface says so.
     if address.is_ipv4() {
-        set_number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
+        set_number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, discovery)?;
         set_number(&socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1)?;
     } else {
-        set_number(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
+        set_number(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, discovery)?;
         set_number(&socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
     }
     bind(&socket, &SocketAddr::new(address, 0))?;

@@ -50,7 +50,7 @@ use super::endpoint::EVERYBODY;
 use super::frame::HEADER_BYTES;
 use crate::error::Error;
 use craft::End;
-use system::Sent;
+use system::{Name, Sent};
 use way::Route;
 
 /// CLIC's ethertype: the first of the two that are left for local experiments (IEEE 802).
@@ -108,8 +108,19 @@ pub struct Output {
     datagrams: datagram::Outgoing,
     raw: Option<raw::Outgoing>,
     unsent: u64,
-    /// The last error of the interface itself, since it took a frame.
-    fault: Option<i32>,
+    /// Routes that have refused a frame and taken none since.
+    faults: Vec<Fault>,
+    /// Frames that are too long for the interface go in fragments.
+    fragments: bool,
+}
+
+/// A route that refuses frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fault {
+    route: Route,
+    /// With what, the last time, and how many frames.
+    error: i32,
+    refused: u64,
 }
 
 /// What receives from an interface.
@@ -171,7 +182,8 @@ impl Port {
                 datagrams: to_sockets,
                 raw: to_raw,
                 unsent: 0,
-                fault: None,
+                faults: Vec::new(),
+                fragments: false,
             },
             input: Input { index, datagrams: from_sockets, raw: from_raw, counters, used: 0, quiet: 0, looks: 0 },
         })
@@ -285,13 +297,16 @@ impl Output {
         };
         match sent {
             Sent::Taken => {
-                self.fault = None;
+                if !self.faults.is_empty() {
+                    self.works(&way.small);
+                }
                 true
             }
             Sent::Full => false,
             Sent::Error(error) => {
-                self.refused(error, 1);
-                true
+                let frame = [Frame { header: *header, body, length }];
+                // SAFETY: promised by the caller.
+                unsafe { self.refused(&way.small, &way.by_udp[0], error, &frame) > 0 }
             }
         }
     }
@@ -302,7 +317,7 @@ impl Output {
     /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
     pub unsafe fn send_bulk(&mut self, way: &Way, frames: &[Frame]) -> usize {
         // SAFETY: promised by the caller.
-        unsafe { self.send_by(&way.bulk, frames) }
+        unsafe { self.send_by(&way.bulk, &way.by_udp[1], frames) }
     }
 
     /// As [`Output::send_bulk`], for several frames of other kinds: what [`Output::send`] would send one by one.
@@ -314,14 +329,14 @@ impl Output {
         unsafe {
             match frames {
                 [frame] => usize::from(self.send(way, &frame.header, frame.body, frame.length)),
-                _ => self.send_by(&way.train, frames),
+                _ => self.send_by(&way.train, &way.by_udp[0], frames),
             }
         }
     }
 
     /// # Safety
     /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
-    unsafe fn send_by(&mut self, route: &Route, frames: &[Frame]) -> usize {
+    unsafe fn send_by(&mut self, route: &Route, by_udp: &Name, frames: &[Frame]) -> usize {
         let mut taken = 0;
         while taken < frames.len() {
             let rest = &frames[taken..];
@@ -339,32 +354,84 @@ impl Output {
             };
             match sent {
                 Sent::Taken => {
-                    self.fault = if count > 0 { None } else { self.fault };
+                    if count > 0 && !self.faults.is_empty() {
+                        self.works(route);
+                    }
                     taken += count;
                 }
                 Sent::Full => break,
                 Sent::Error(error) => {
-                    let lost = count.max(1);
-                    self.refused(error, lost as u64);
-                    taken += lost;
+                    // SAFETY: promised by the caller.
+                    let gone = unsafe { self.refused(route, by_udp, error, &rest[..count.max(1)]) };
+                    if gone == 0 {
+                        break;
+                    }
+                    taken += gone;
                 }
             }
         }
         taken
     }
 
+    /// From now on frames that are too long for the interface go as datagrams that IP cuts into fragments. Whoever tries how long
+    /// frames may be wants none of that.
+    pub fn permit_fragments(&mut self) {
+        self.fragments = true;
+    }
+
+    /// The interface refuses frames. What is too long for it may go in fragments; what does not go counts as lost. Says how many
+    /// frames are done with: none when the interface is full.
+    ///
+    /// # Safety
+    /// The bodies must be readable.
     #[cold]
-    fn refused(&mut self, error: i32, frames: u64) {
+    unsafe fn refused(&mut self, route: &Route, by_udp: &Name, mut error: i32, frames: &[Frame]) -> usize {
+        if error == libc::EMSGSIZE && self.fragments {
+            for (gone, frame) in frames.iter().enumerate() {
+                // SAFETY: promised by the caller.
+                match unsafe { self.datagrams.send_in_fragments(by_udp, frame) } {
+                    Sent::Taken => {}
+                    Sent::Full => return gone,
+                    Sent::Error(other) => {
+                        error = other;
+                        self.count(route, error, 1);
+                    }
+                }
+            }
+            return frames.len();
+        }
+        self.count(route, error, frames.len() as u64);
+        frames.len()
+    }
+
+    /// Counts frames that a route has refused.
+    fn count(&mut self, route: &Route, error: i32, frames: u64) {
         self.unsent += frames;
-        if system::is_of_interface(error) {
-            self.fault = Some(error);
+        if !system::is_of_route(error) {
+            return;
+        }
+        match self.faults.iter_mut().find(|fault| fault.route == *route) {
+            Some(fault) => (fault.error, fault.refused) = (error, fault.refused + frames),
+            None => self.faults.push(Fault { route: *route, error, refused: frames }),
         }
     }
 
-    /// The error with which the interface refuses frames since it took one last, if it does, and how many frames it has
-    /// refused in all.
-    pub fn fault(&self) -> (Option<i32>, u64) {
-        (self.fault, self.unsent)
+    /// A route has taken a frame.
+    #[cold]
+    fn works(&mut self, route: &Route) {
+        self.faults.retain(|fault| fault.route != *route);
+    }
+
+    /// Whether some route refuses frames.
+    pub fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// The error with which routes of this way refuse frames since they took one last, if some do, and how many they have refused.
+    pub fn fault(&self, way: &Way) -> Option<(i32, u64)> {
+        let is_of_way = |fault: &&Fault| [way.small, way.train, way.bulk].contains(&fault.route);
+        let of_way = self.faults.iter().filter(is_of_way);
+        of_way.map(|fault| (fault.error, fault.refused)).reduce(|(_, sum), (error, refused)| (error, sum + refused))
     }
 }
 

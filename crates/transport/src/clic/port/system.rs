@@ -45,7 +45,7 @@ pub(super) fn widen(socket: &OwnedFd, bytes: i32) {
 }
 
 /// The name of a destination as the system wants it, of whatever family.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     bytes: [u64; 4],
     length: u32,
@@ -167,10 +167,11 @@ impl Sent {
     }
 }
 
-/// Whether an error says that an interface takes nothing at all: it is down or gone, has no way there, or may not be used.
-pub(super) fn is_of_interface(error: i32) -> bool {
-    use libc::{EACCES, EADDRNOTAVAIL, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM};
-    [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM].contains(&error)
+/// Whether an error says that nothing goes this way: the interface is down or gone, knows no way there, or may not be used, or packets
+/// are too long for it.
+pub(super) fn is_of_route(error: i32) -> bool {
+    use libc::{EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM};
+    [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM].contains(&error)
 }
 
 /// Sends a header and a body as one packet.

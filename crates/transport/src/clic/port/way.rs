@@ -33,7 +33,7 @@ pub struct Frame {
 }
 
 /// How one sort of frames gets there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     Raw(Name),
     Udp(Name),
@@ -57,6 +57,8 @@ pub struct Way {
     /// Of several small frames that go out together.
     pub(super) train: Route,
     pub(super) bulk: Route,
+    /// Where UDP leads, for small frames and for bulk: what the interface finds too long goes there in fragments.
+    pub(super) by_udp: [Name; 2],
     payload: u16,
     /// By so much the longest packet is longer than a small frame with such a body.
     spare: u16,
@@ -99,13 +101,14 @@ impl Port {
         };
         // Trains cost least where bulk does, and go to where small frames go.
         let (small, train, bulk) = (route(small, to.place()), route(bulk, to.place()), route(bulk, to.bulk_place()));
+        let by_udp = [to.place(), to.bulk_place()].map(Name::internet);
         let headers = match (small, bulk) {
             (Route::Raw(_), Route::Raw(_)) => 0,
             _ if to.network.address.is_ipv4() => IPV4_HEADERS,
             _ => IPV6_HEADERS,
         };
         let spare = if matches!(small, Route::Raw(_)) { headers } else { 0 };
-        Way { small, train, bulk, payload: payload(self.interface.mtu.min(to.mtu), headers), spare }
+        Way { small, train, bulk, by_udp, payload: payload(self.interface.mtu.min(to.mtu), headers), spare }
     }
 
     /// As [`Output::group_way`].
@@ -131,7 +134,8 @@ impl Port {
 impl Output {
     /// The way of bulk to all members of a group: by this carrier if this end can, else by UDP. Frames one by one go below IP or by UDP.
     pub fn group_way(&self, to: &GroupAddress, by: Carrier) -> Way {
-        let udp = Route::Udp(Name::internet((to.internet, to.port).into()));
+        let name = Name::internet((to.internet, to.port).into());
+        let udp = Route::Udp(name);
         let (small, bulk, headers) = match (by, &self.raw, self.end) {
             (Carrier::Raw, Some(_), _) => {
                 let raw = Route::Raw(Name::packet(self.index, to.hardware, ETHERTYPE));
@@ -142,7 +146,7 @@ impl Output {
             }
             _ => (udp, udp, IPV4_HEADERS),
         };
-        Way { small, train: bulk, bulk, payload: payload(self.mtu, headers), spare: 0 }
+        Way { small, train: bulk, bulk, by_udp: [name; 2], payload: payload(self.mtu, headers), spare: 0 }
     }
 }
 

@@ -61,6 +61,16 @@ impl Ways {
         self.peers.get(rank as usize)?.get(usize::from(rail))
     }
 
+    /// How many rails lead to a rank.
+    pub(super) fn count(&self, rank: u32) -> u8 {
+        self.peers.get(rank as usize).map_or(0, |rails| rails.len() as u8)
+    }
+
+    /// The interface of a rail to a rank.
+    pub(super) fn interface(&self, rank: u32, rail: u8) -> Option<usize> {
+        self.peer(rank, rail).map(|(interface, _)| usize::from(*interface))
+    }
+
     fn of(&self, to: To) -> Option<&(u8, Way)> {
         match to {
             To::Train(rank, rail) | To::Bulk(rank, rail) => self.peer(rank, rail),
@@ -125,15 +135,22 @@ const BURST_BYTES: usize = 60 << 10;
 const TRAIN: usize = 16;
 
 impl Lines {
-    pub(super) fn new(outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
+    pub(super) fn new(mut outputs: Vec<Output>, ways: Vec<Vec<(u8, Way)>>) -> Lines {
+        outputs.iter_mut().for_each(Output::permit_fragments);
         let kept = outputs.iter().map(|_| Vec::new()).collect();
         let burst = Burst { to: To::Group(0), bytes: 0, frames: Vec::new(), copies: None };
         Lines { outputs, ways: Ways { peers: ways, groups: BTreeMap::new() }, burst, kept }
     }
 
-    /// The error with which an interface refuses frames, if it does, and how many it has refused.
-    pub(super) fn fault(&self, interface: usize) -> (Option<i32>, u64) {
-        self.outputs[interface].fault()
+    /// Whether some interface refuses frames to somebody.
+    pub(super) fn has_faults(&self) -> bool {
+        self.outputs.iter().any(Output::has_faults)
+    }
+
+    /// The error with which frames to a peer are refused over a rail, if they are, and how many have been.
+    pub(super) fn fault(&self, rank: u32, rail: u8) -> Option<(i32, u64)> {
+        let (interface, way) = self.ways.peer(rank, rail)?;
+        self.outputs[usize::from(*interface)].fault(way)
     }
 
     /// True when a frame waits that the protocol believes to be out.

@@ -5,7 +5,7 @@
 //!   desk      what the protocol asks for and reports: frames out, messages in
 //!   memory    messages that wait to be acknowledged, regions, targets
 //!  groups     broadcasts: what is sent to all members of a group, and what came
-//!  outage     interfaces that refuse every frame
+//!  outage     ways that take no frame
 //!  card       on which interfaces a host is reached
 //!  trial      which ways between hosts work
 //! ```
@@ -114,9 +114,9 @@ pub struct Clic {
     drowsy: bool,
     /// How often something has been looked for.
     looks: u32,
-    /// By interface: its name, and what is known of its refusals.
+    /// By interface: its name.
     names: Vec<String>,
-    outages: Vec<outage::Outage>,
+    outages: outage::Outages,
     losses: Losses,
     /// All processes of the job on other hosts reach all of each other by frames.
     everywhere: bool,
@@ -190,7 +190,7 @@ impl Clic {
             asleep: false,
             drowsy: identity.drowsy,
             looks: 0,
-            outages: vec![outage::Outage::default(); names.len()],
+            outages: outage::Outages::default(),
             names,
             losses: Losses::default(),
             everywhere: false,

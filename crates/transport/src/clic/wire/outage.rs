@@ -1,7 +1,9 @@
-//! Interfaces that take no frame any more: down, gone, or forbidden. Frames that they refuse count as lost on the way, so without
-//! this they would be sent again for ever. With another rail the refused one is down at once; a peer that is owed something, and
-//! that only refused rails lead to, is lost after some seconds. Set-up path.
+//! Ways that take no frame any more: the interface is down or gone, or frames are forbidden there. Frames that are refused count as lost
+//! on the way, so without this they would be sent again for ever. With another rail the refused one is down at once; a peer that
+//! is owed something, and to which a route of every rail refuses all frames, is lost after some seconds. Set-up path.
 #![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
 
 use towpath_base::ids::PeerIndex;
 
@@ -9,32 +11,30 @@ use super::Clic;
 use crate::clic::Time;
 use crate::clic::timer::{MILLISECOND, SECOND};
 
-/// How long every frame must be refused until whoever is behind the interface is lost.
+/// How long every frame must be refused until whoever is to have it is lost.
 const OUTAGE: Time = 5 * SECOND;
-/// Without a refusal for so long nothing is known of an interface: a rail that is down is asked every second.
+/// Without a refusal for so long nothing is known of a way: a rail that is down is asked every second.
 const FORGOTTEN: Time = 3 * SECOND;
 /// Between two looks.
 const LOOK: Time = 20 * MILLISECOND;
 
-/// What is known of one interface.
+/// What is known of one rail to a peer that refuses frames.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outage {
+struct Outage {
     /// When it refused the first of the frames of which it has taken none, and the last one.
     between: Option<(Time, Time)>,
     /// Frames refused until then.
-    unsent: u64,
-    looked: Time,
+    refused: u64,
 }
 
 impl Outage {
-    /// Notes how an interface stands; true when it has just begun to refuse frames.
-    fn note(&mut self, fault: bool, unsent: u64, now: Time) -> bool {
-        let refused = unsent != std::mem::replace(&mut self.unsent, unsent);
-        let before = self.between.filter(|(_, last)| refused || now.saturating_sub(*last) < FORGOTTEN);
+    /// Notes how many frames have been refused; true when that has just begun.
+    fn note(&mut self, refused: u64, now: Time) -> bool {
+        let more = refused > std::mem::replace(&mut self.refused, refused);
+        let before = self.between.filter(|(_, last)| more || now.saturating_sub(*last) < FORGOTTEN);
         self.between = match before {
-            _ if !fault => None,
-            Some((first, last)) => Some((first, if refused { now } else { last })),
-            None => refused.then_some((now, now)),
+            Some((first, last)) => Some((first, if more { now } else { last })),
+            None => more.then_some((now, now)),
         };
         before.is_none() && self.between.is_some()
     }
@@ -44,55 +44,70 @@ impl Outage {
     }
 }
 
+/// What is known of refusals, by rank and rail.
+#[derive(Debug, Default)]
+pub(super) struct Outages {
+    all: BTreeMap<(u32, u8), Outage>,
+    looked: Time,
+}
+
+impl Outages {
+    fn is_long(&self, rank: u32, rail: u8, now: Time) -> bool {
+        self.all.get(&(rank, rail)).is_some_and(|outage| outage.is_long(now))
+    }
+}
+
 impl Clic {
-    /// Looks at all interfaces; to be called when the protocol has something to do.
+    /// Looks at all ways; to be called when the protocol has something to do.
     pub(super) fn mind_outages(&mut self, now: Time) {
-        if self.outages.first().is_none_or(|outage| now < outage.looked + LOOK) {
+        if now < self.outages.looked + LOOK {
             return;
         }
-        self.outages[0].looked = now;
-        let mut long = false;
-        for interface in 0..self.outages.len() {
-            let (fault, unsent) = self.lines.fault(interface);
-            let outage = &mut self.outages[interface];
-            let begins = outage.note(fault.is_some(), unsent, now);
-            long |= outage.is_long(now);
-            if begins {
-                let rails = &self.rails;
-                let of = |rank: &u32| Some((*rank, rails.get(*rank as usize)?[interface]));
-                let failed: Vec<(u32, u8)> = self.ranks.iter().filter_map(of).collect();
-                self.call(|endpoint, now, _| {
-                    failed.iter().for_each(|(rank, rail)| endpoint.rail_fails(now, *rank, *rail))
-                });
+        self.outages.looked = now;
+        if !self.lines.has_faults() {
+            self.outages.all.clear();
+            return;
+        }
+        let (mut begun, mut long) = (Vec::new(), Vec::new());
+        for &rank in &self.ranks {
+            for rail in 0..self.lines.ways.count(rank) {
+                let Some((_, refused)) = self.lines.fault(rank, rail) else {
+                    self.outages.all.remove(&(rank, rail));
+                    continue;
+                };
+                let outage = self.outages.all.entry((rank, rail)).or_default();
+                if outage.note(refused, now) {
+                    begun.push((rank, rail));
+                }
+                if outage.is_long(now) {
+                    long.push(rank);
+                }
             }
         }
-        if long {
-            self.lose_unreachable(now);
+        if !begun.is_empty() {
+            self.call(|endpoint, now, _| begun.iter().for_each(|(rank, rail)| endpoint.rail_fails(now, *rank, *rail)));
         }
+        long.dedup();
+        long.into_iter().for_each(|rank| self.lose_unreachable(rank, now));
     }
 
-    /// Loses the peers that wait for something and that no interface leads to any more.
+    /// Loses a peer that waits for something, where every rail to it refuses frames.
     #[cold]
-    fn lose_unreachable(&mut self, now: Time) {
-        for rank in self.ranks.clone() {
-            let ways = self.lines.ways.peers.get(rank as usize).map_or(&[][..], Vec::as_slice);
-            let interfaces: Vec<usize> = ways.iter().map(|(interface, _)| usize::from(*interface)).collect();
-            let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());
-            if !waits
-                || interfaces.is_empty()
-                || !interfaces.iter().all(|interface| self.outages[*interface].is_long(now))
-            {
-                continue;
-            }
-            let refusal = |interface: &usize| {
-                let error = std::io::Error::from_raw_os_error(self.lines.fault(*interface).0.unwrap_or(0));
-                format!("{} takes no frames ({error})", self.names[*interface])
-            };
-            let refusals: Vec<String> = interfaces.iter().map(refusal).collect();
-            let reason = format!("rank {rank} cannot be reached any more: {}", refusals.join(", "));
-            self.losses.note(PeerIndex(rank), &reason);
-            self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+    fn lose_unreachable(&mut self, rank: u32, now: Time) {
+        let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());
+        let rails = 0..self.lines.ways.count(rank);
+        if !waits || !rails.clone().all(|rail| self.outages.is_long(rank, rail, now)) {
+            return;
         }
+        let refusal = |rail: u8| {
+            let (interface, (error, _)) = (self.lines.ways.interface(rank, rail)?, self.lines.fault(rank, rail)?);
+            let error = std::io::Error::from_raw_os_error(error);
+            Some(format!("{} takes no frames ({error})", self.names[interface]))
+        };
+        let refusals: Vec<String> = rails.filter_map(refusal).collect();
+        let reason = format!("rank {rank} cannot be reached any more: {}", refusals.join(", "));
+        self.losses.note(PeerIndex(rank), &reason);
+        self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
     }
 }
 
@@ -103,14 +118,11 @@ mod tests {
     #[test]
     fn an_outage_is_long_while_every_frame_is_refused() {
         let mut outage = Outage::default();
-        assert!(outage.note(true, 1, SECOND) && !outage.note(true, 2, 2 * SECOND - 1));
-        (3..7).for_each(|second| assert!(!outage.note(true, second, second * SECOND - SECOND / 2)));
+        assert!(outage.note(1, SECOND) && !outage.note(2, 2 * SECOND - 1));
+        (3..7).for_each(|second| assert!(!outage.note(second, second * SECOND - SECOND / 2)));
         assert!(outage.is_long(6 * SECOND) && !outage.is_long(6 * SECOND - 1));
-        // One frame was taken.
-        assert!(!outage.note(false, 7, 7 * SECOND) && !outage.is_long(20 * SECOND));
-        assert!(outage.note(true, 8, 8 * SECOND));
         // Nothing was sent for a while: a refusal after that begins another outage.
-        assert!(!outage.note(true, 8, 12 * SECOND) && outage.note(true, 9, 20 * SECOND));
-        assert!(!outage.is_long(24 * SECOND));
+        assert!(!outage.note(6, 12 * SECOND) && outage.note(7, 20 * SECOND));
+        assert!(!outage.is_long(24 * SECOND) && outage.is_long(25 * SECOND));
     }
 }
