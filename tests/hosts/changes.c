@@ -4,7 +4,7 @@
  *
  *     changes LONGEST SECONDS TROUBLE
  *
- * Rank 0 says "done" after the trouble, each rank "ok" at the end.
+ * Meanwhile the others wait, and send nothing. Rank 0 says "done" after the trouble, each rank "ok" at the end.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -66,6 +66,11 @@ int main(int argc, char **argv)
         puts("done");
         fflush(stdout);
     }
+    for (int other = 1; other < size; other++)
+        if (rank == 0)
+            MPI_Send(NULL, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+        else if (rank == other)
+            MPI_Recv(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     exchange_for(argc > 2 ? atof(argv[2]) : 0);
     puts("ok");
     MPI_Finalize();

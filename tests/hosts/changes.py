@@ -35,6 +35,15 @@ def everywhere(command):
 
 
 SHORTER = everywhere("ip link set eth0 mtu 1400")
+# The switch believes that the second host is where the third one is, until it hears from the second.
+POISON = """sleep 0.5; hardware=$(ip -n host1 -json link show eth0 2>/dev/null | sed 's/.*"address":"\\([^"]*\\)".*/\\1/')
+nsenter --net=/proc/1/ns/net bridge fdb replace $hardware dev port0-2 master dynamic"""
+OTHER_ADDRESS = "$HOSTS_RUN host1 sh -c 'ip address add 10.77.0.77/24 dev eth0; ip address del 10.77.0.2/24 dev eth0'"
+OTHER_HARDWARE = "$HOSTS_RUN host1 ip link set eth0 address 02:00:00:00:00:77"
+MOVED = r"cannot be reached any more: eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
+CHANGED = r"cannot be reached any more: the Ethernet address of eth0 was .* when the job started and is 02:00:00:00:00:77"
+BULK = {"TOWPATH_CLIC_BULK": "frames"}
+UDP = {"TOWPATH_NETWORK": "udp"}
 
 
 @dataclass
@@ -63,12 +72,20 @@ ROWS = [
     # Addresses are tentative for a while after an interface is up.
     Row("link-local addresses only", before=everywhere("sh -c 'ip -4 address flush dev eth0; "
         "while ip -6 address show dev eth0 2>/dev/null | grep -q tentative; do sleep 0.1; done'")),
-    Row("shorter packets", "--hosts 2 --mtu 9000", trouble=SHORTER),
-    Row("shorter packets, large messages by frames", "--hosts 2 --mtu 9000", {"TOWPATH_CLIC_BULK": "frames"}, trouble=SHORTER),
-    Row("shorter packets by UDP", "--hosts 2 --mtu 9000", {"TOWPATH_NETWORK": "udp"}, trouble=SHORTER),
+    Row("shorter packets", "--hosts 2 --mtu 9000", trouble=SHORTER, seconds=3),
+    Row("shorter packets, large messages by frames", "--hosts 2 --mtu 9000", BULK, trouble=SHORTER, seconds=3),
+    Row("shorter packets by UDP", "--hosts 2 --mtu 9000", UDP, trouble=SHORTER, seconds=3),
     # A rule of the kernel for one of the others only.
-    Row("UDP to one host is forbidden", "--hosts 3", {"TOWPATH_NETWORK": "udp"}, trouble="ip route add prohibit 10.77.0.2", ranks=3,
+    Row("UDP to one host is forbidden", "--hosts 3", UDP, trouble="ip route add prohibit 10.77.0.2", ranks=3,
         sentence=r"rank 1 cannot be reached any more: eth0 takes no frames \(Permission denied", within=8),
+    # IPv6 sends frames of its own, from which the switch would learn.
+    Row("a switch that looks for a waiting host elsewhere", "--hosts 3", BULK, trouble=POISON, ranks=3,
+        before=everywhere("sysctl -qw net.ipv6.conf.all.disable_ipv6=1")),
+    Row("another internet address", trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
+    Row("another internet address, large messages by frames", settings=BULK, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
+    Row("another internet address, by UDP", settings=UDP, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
+    Row("another Ethernet address", trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
+    Row("another Ethernet address, large messages by frames", settings=BULK, trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
 ]
 
 

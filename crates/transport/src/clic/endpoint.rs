@@ -156,6 +156,11 @@ impl Endpoint {
         self.with(rank, |peer, _| peer.rail_fails(rail, now));
     }
 
+    /// Sends a frame that brings nothing to a peer, over each rail.
+    pub fn keep_alive(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
+        self.with(rank, |peer, _| peer.keep_alive(now, outlet));
+    }
+
     /// This process leaves: says so to all peers that it has to do with. Nothing may be sent afterwards; when
     /// [`Endpoint::is_busy`] is false nobody needs it any more.
     pub fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {

@@ -187,6 +187,18 @@ impl Peer {
         }
     }
 
+    /// Sends a frame that brings nothing over each rail: switches on the way learn where this process is.
+    pub(in crate::clic) fn keep_alive(&mut self, now: Time, outlet: &mut impl Outlet) {
+        if self.session.is_none() {
+            return;
+        }
+        let bitmap = self.sequence.bitmap().to_le_bytes();
+        for rail in 0..self.rails.count() {
+            // One that is not taken now is not missed.
+            self.emit((Kind::Acknowledge, rail, stamp(now), [0, NO_ECHO]), Body::Own(&bitmap), outlet);
+        }
+    }
+
     /// Bulk that the peer asked for.
     fn answer(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
         for _ in 0..BURST {

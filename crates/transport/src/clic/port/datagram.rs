@@ -109,6 +109,11 @@ impl Outgoing {
         }
     }
 
+    /// A socket of the network namespace in which it was opened.
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.small
+    }
+
     /// Sends a frame that is too long for the interface.
     ///
     /// # Safety

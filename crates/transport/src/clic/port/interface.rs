@@ -1,6 +1,7 @@
-//! The Ethernet interfaces of this host.
+//! The Ethernet interfaces of this host, and what has become of one since it was asked first.
 
 use std::ffi::CString;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -72,6 +73,73 @@ fn ask(socket: &OwnedFd, name: String, network: Network) -> Option<Interface> {
     })
 }
 
+/// Addresses of IPv4 that are looked through; a host with more is believed to have kept its own.
+const ADDRESSES: usize = 256;
+
+/// What has become of an interface.
+pub(super) enum Now {
+    /// Others reach it as before. Its longest packet.
+    Same(u16),
+    /// They do not: why, for a person.
+    Other(String),
+}
+
+impl Interface {
+    /// Looks at the interface again, in the network namespace of the socket.
+    pub(super) fn now(&self, socket: &OwnedFd) -> Now {
+        // SAFETY: a request of zeros is valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        request.ifr_ifru.ifru_ifindex = self.index as i32;
+        // SAFETY: each call fills in the part of the request that is read after it; the first one fills the name in.
+        let asked = unsafe {
+            call(socket, libc::SIOCGIFNAME, &mut request)
+                .and_then(|()| call(socket, libc::SIOCGIFMTU, &mut request))
+                .map(|()| request.ifr_ifru.ifru_mtu)
+                .and_then(|mtu| call(socket, libc::SIOCGIFHWADDR, &mut request).map(|()| mtu))
+        };
+        let name = &self.name;
+        let Some(mtu) = asked else { return Now::Other(format!("{name} is gone")) };
+        // SAFETY: the last call filled the hardware address in.
+        let hardware = unsafe { request.ifr_ifru.ifru_hwaddr };
+        let bytes = hardware.sa_data.first_chunk::<6>().map(|bytes| bytes.map(|byte| byte as u8));
+        if let Some(before) = self.hardware.filter(|before| Some(*before) != bytes) {
+            let now = bytes.map_or_else(|| "another".to_owned(), |bytes| shown(&bytes));
+            let before = shown(&before);
+            return Now::Other(format!(
+                "the Ethernet address of {name} was {before} when the job started and is {now}"
+            ));
+        }
+        if let IpAddr::V4(address) = self.network.address
+            && addresses(socket).is_some_and(|all| !all.contains(&address))
+        {
+            return Now::Other(format!("{name} had the address {address} when the job started and has it no more"));
+        }
+        Now::Same(u16::try_from(mtu).unwrap_or(LONGEST))
+    }
+}
+
+fn shown(hardware: &[u8; 6]) -> String {
+    hardware.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// All addresses of IPv4 in the network namespace of a socket; `None` where there are too many.
+fn addresses(socket: &OwnedFd) -> Option<Vec<Ipv4Addr>> {
+    // SAFETY: requests of zeros are valid.
+    let mut all: Vec<libc::ifreq> = vec![unsafe { std::mem::zeroed() }; ADDRESSES];
+    let room = size_of_val(&all[..]);
+    let mut list =
+        libc::ifconf { ifc_len: room as i32, ifc_ifcu: libc::__c_anonymous_ifc_ifcu { ifcu_req: all.as_mut_ptr() } };
+    // SAFETY: the list has so much room as it says.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFCONF as _, &raw mut list) };
+    let filled = usize::try_from(list.ifc_len).ok().filter(|filled| result == 0 && *filled < room)?;
+    let address = |request: &libc::ifreq| {
+        // SAFETY: the kernel has filled addresses of IPv4 in.
+        let name = unsafe { (&raw const request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>().read_unaligned() };
+        Ipv4Addr::from_bits(u32::from_be(name.sin_addr.s_addr))
+    };
+    Some(all[..filled / size_of::<libc::ifreq>()].iter().map(address).collect())
+}
+
 fn request(name: &str) -> Option<libc::ifreq> {
     let name = CString::new(name).ok()?;
     // SAFETY: a request of zeros is valid.
@@ -137,5 +205,25 @@ mod tests {
         assert!(all[0].network.address.is_loopback() && all[0].index > 0);
         assert!(interfaces(Some("no-such-interface")).is_empty());
         assert!(!interfaces(None).is_empty());
+    }
+
+    #[test]
+    fn an_interface_that_others_reach_no_more_is_found_out() {
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None).unwrap();
+        let loopback = interfaces(Some("lo")).remove(0);
+        assert!(matches!(loopback.now(&socket), Now::Same(LONGEST..)));
+        let sentence = |interface: Interface| match interface.now(&socket) {
+            Now::Same(_) => String::new(),
+            Now::Other(sentence) => sentence,
+        };
+        assert_eq!(sentence(Interface { index: 1 << 30, ..loopback.clone() }), "lo is gone");
+        let hardware = Some([2, 0, 0, 0, 0, 0x1f]);
+        assert_eq!(
+            sentence(Interface { hardware, ..loopback.clone() }),
+            "the Ethernet address of lo was 02:00:00:00:00:1f when the job started and is 00:00:00:00:00:00"
+        );
+        // Of the networks for documentation (RFC 5737).
+        let network = Network { address: Ipv4Addr::new(192, 0, 2, 1).into(), ..loopback.network };
+        assert!(sentence(Interface { network, ..loopback }).starts_with("lo had the address 192.0.2.1 "));
     }
 }

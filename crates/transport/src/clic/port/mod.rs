@@ -50,6 +50,7 @@ use super::endpoint::EVERYBODY;
 use super::frame::HEADER_BYTES;
 use crate::error::Error;
 use craft::End;
+use interface::Now;
 use system::{Name, Sent};
 use way::Route;
 
@@ -100,9 +101,10 @@ pub struct Port {
 /// What sends over an interface.
 #[derive(Debug)]
 pub struct Output {
-    /// The interface's number, and its longest packet.
+    /// The interface's number, and its longest packet, when the port was opened and now.
     index: u32,
     mtu: u16,
+    mtu_now: u16,
     /// Where crafted frames come from, if there can be any.
     end: Option<End>,
     datagrams: datagram::Outgoing,
@@ -178,6 +180,7 @@ impl Port {
             output: Output {
                 index,
                 mtu: interface.mtu,
+                mtu_now: interface.mtu,
                 end,
                 datagrams: to_sockets,
                 raw: to_raw,
@@ -340,9 +343,12 @@ impl Output {
         let mut taken = 0;
         while taken < frames.len() {
             let rest = &frames[taken..];
+            let is_too_long = self.is_too_long(rest[0].length);
             // SAFETY: promised by the caller.
             let (count, sent) = unsafe {
                 match (route, &mut self.raw) {
+                    // Nobody says so of a super-frame that an interface cuts.
+                    (Route::Crafted(_), _) if is_too_long => (1, Sent::Error(libc::EMSGSIZE)),
                     (Route::Raw(to), Some(raw)) => raw.send_bulk(to, rest),
                     (Route::Crafted(template), Some(raw)) if raw.crafter.cut.is_some() => {
                         raw.crafter.send_bulk(template, rest)
@@ -402,6 +408,22 @@ impl Output {
         }
         self.count(route, error, frames.len() as u64);
         frames.len()
+    }
+
+    /// Whether a datagram with such a body is longer than the packets that the interface sends now.
+    fn is_too_long(&self, body: usize) -> bool {
+        self.mtu_now < self.mtu && body > usize::from(way::ipv4_payload(self.mtu_now))
+    }
+
+    /// Looks at the interface again, which is the one of this port. Why others reach it no more, for a person; `None` when they do.
+    pub fn look(&mut self, interface: &Interface) -> Option<String> {
+        match interface.now(self.datagrams.socket()) {
+            Now::Same(mtu) => {
+                self.mtu_now = mtu;
+                None
+            }
+            Now::Other(sentence) => Some(sentence),
+        }
     }
 
     /// Counts frames that a route has refused.

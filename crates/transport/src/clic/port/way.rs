@@ -150,6 +150,11 @@ impl Output {
     }
 }
 
+/// Longest body of a datagram of IPv4 in packets of this length.
+pub(super) fn ipv4_payload(mtu: u16) -> u16 {
+    payload(mtu, IPV4_HEADERS)
+}
+
 fn payload(mtu: u16, headers: u16) -> u16 {
     mtu.saturating_sub(headers + HEADER_BYTES as u16)
 }

@@ -9,7 +9,7 @@ use super::groups::Groups;
 use super::memory::{At, Destination, Messages, Origin, Table};
 use crate::clic::frame::HEADER_BYTES;
 use crate::clic::outlet::{Body, Outlet, Part};
-use crate::clic::port::{Frame, Output, Way};
+use crate::clic::port::{Frame, Interface, Output, Way};
 use crate::{Header, Sink};
 
 /// Bytes in front of the payload of a message: the engine's header.
@@ -168,6 +168,11 @@ impl Lines {
         let interface = usize::from(*interface);
         // SAFETY: handed through.
         self.kept[interface].is_empty() && unsafe { self.outputs[interface].send(way, header, body, length) }
+    }
+
+    /// Looks at an interface again: as [`Output::look`].
+    pub(super) fn look(&mut self, number: usize, interface: &Interface) -> Option<String> {
+        self.outputs[number].look(interface)
     }
 
     /// The sending side of an interface.

@@ -6,6 +6,7 @@
 //!   memory    messages that wait to be acknowledged, regions, targets
 //!  groups     broadcasts: what is sent to all members of a group, and what came
 //!  outage     ways that take no frame
+//!  rounds     what is done every second: signs of life, a look at the interfaces
 //!  card       on which interfaces a host is reached
 //!  trial      which ways between hosts work
 //! ```
@@ -24,6 +25,7 @@ mod desk;
 mod groups;
 mod memory;
 mod outage;
+mod rounds;
 mod trial;
 
 pub use card::{Facing, HostCard, Ports};
@@ -42,7 +44,7 @@ use towpath_base::transfer::{Source, Target};
 
 use super::key::JobKey;
 use super::peer::Own;
-use super::port::{Address, Input, Port, Way};
+use super::port::{Address, Input, Interface, Port, Way};
 use super::rails::{Link, MOST_RAILS};
 use super::region::Key;
 use super::timer::MILLISECOND;
@@ -114,8 +116,8 @@ pub struct Clic {
     drowsy: bool,
     /// How often something has been looked for.
     looks: u32,
-    /// By interface: its name.
-    names: Vec<String>,
+    interfaces: Vec<Interface>,
+    rounds: rounds::Rounds,
     outages: outage::Outages,
     losses: Losses,
     /// All processes of the job on other hosts reach all of each other by frames.
@@ -172,7 +174,7 @@ impl Clic {
             limits[slot] = longest.saturating_sub(HEAD_BYTES).min(EAGER_BYTES);
             ways[slot] = to_peer;
         }
-        let names: Vec<String> = ports.iter().map(|port| port.interface().name.clone()).collect();
+        let interfaces: Vec<Interface> = ports.iter().map(|port| port.interface().clone()).collect();
         let (outputs, inputs): (Vec<_>, Vec<_>) = ports.into_iter().map(Port::split).unzip();
         let (epoll, timer) = watch(&inputs).map_err(|error| Error::network("watch interfaces", &error.into()))?;
         Ok(Clic {
@@ -191,7 +193,8 @@ impl Clic {
             drowsy: identity.drowsy,
             looks: 0,
             outages: outage::Outages::default(),
-            names,
+            rounds: rounds::Rounds::new(interfaces.len()),
+            interfaces,
             losses: Losses::default(),
             everywhere: false,
         })
@@ -375,6 +378,9 @@ impl Clic {
             }
         }
         is_due |= moved;
+        if is_due && self.rounds.may_be_due() {
+            self.make_rounds();
+        }
         if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
             let now = now();
             let mut desk = Desk { lines: &mut self.lines, holdings: &mut self.holdings, sink: &mut *sink };
