@@ -42,7 +42,10 @@ OTHER_ADDRESS = "$HOSTS_RUN host1 sh -c 'ip address add 10.77.0.77/24 dev eth0; 
 OTHER_HARDWARE = "$HOSTS_RUN host1 ip link set eth0 address 02:00:00:00:00:77"
 MOVED = r"cannot be reached any more: eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
 CHANGED = r"cannot be reached any more: the Ethernet address of eth0 was .* when the job started and is 02:00:00:00:00:77"
+CUT = "nsenter --net=/proc/1/ns/net ip link set port0-1 nomaster"
+BROKEN = r"the connection to rank \d is broken: Connection timed out"
 BULK = {"TOWPATH_CLIC_BULK": "frames"}
+SOON = {"TOWPATH_TCP_TIMEOUT_SECONDS": "3"}
 UDP = {"TOWPATH_NETWORK": "udp"}
 
 
@@ -81,6 +84,8 @@ ROWS = [
     # IPv6 sends frames of its own, from which the switch would learn.
     Row("a switch that looks for a waiting host elsewhere", "--hosts 3", BULK, trouble=POISON, ranks=3,
         before=everywhere("sysctl -qw net.ipv6.conf.all.disable_ipv6=1")),
+    Row("a link is cut, TCP", "--hosts 3", {"TOWPATH_NETWORK": "tcp", **SOON}, trouble=CUT, ranks=3, sentence=BROKEN),
+    Row("a link is cut, TCP beside frames", "--hosts 3", SOON, trouble=CUT, ranks=3, sentence=BROKEN),
     Row("another internet address", trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
     Row("another internet address, large messages by frames", settings=BULK, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
     Row("another internet address, by UDP", settings=UDP, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),

@@ -174,6 +174,12 @@ pub const SETTINGS: &[Setting] = &[
         meaning: "interfaces (eth0) or networks (10.1.0.0/16) by which other hosts may be reached, separated by commas; else all",
     },
     Setting {
+        name: "TOWPATH_TCP_TIMEOUT_SECONDS",
+        kind: Kind::Between(1, 86_400),
+        default: "120",
+        meaning: "how long another host may leave everything that connections carry there unanswered until its ranks are lost, in seconds",
+    },
+    Setting {
         name: "TOWPATH_MACHINE",
         kind: Kind::Text,
         default: "",

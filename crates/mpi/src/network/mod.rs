@@ -13,6 +13,7 @@ mod routes;
 mod survey;
 
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use towpath_base::config;
 use towpath_base::ids::PeerIndex;
@@ -34,6 +35,9 @@ pub use survey::survey;
 
 /// The setting that chooses interfaces.
 const INTERFACES: &str = "TOWPATH_TCP_INTERFACES";
+
+/// The setting that says how long the other end of a connection may leave everything unanswered.
+const TIMEOUT: &str = "TOWPATH_TCP_TIMEOUT_SECONDS";
 
 /// What leads to other hosts.
 pub(crate) enum Far {
@@ -119,7 +123,8 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     let contacts = contacts(launcher, job, &own)?;
     let secret = launcher.key().map_err(failed_start)?;
     let tcp = Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&secret.0), contacts).map_err(failed_start)?;
-    let tcp = Box::new(tcp);
+    let silence = Duration::from_secs(config::number(TIMEOUT).unwrap_or(120));
+    let tcp = Box::new(tcp.with_silence(silence));
     let Some(mut frames) = frames else {
         routes::show(segment, &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())));
         return Ok(Far::Tcp(tcp));

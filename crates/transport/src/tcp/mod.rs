@@ -33,7 +33,7 @@ pub use interfaces::networks;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
@@ -181,6 +181,8 @@ pub struct Tcp {
     /// It was long ago when progress was made last.
     late: bool,
     losses: Losses,
+    /// How long the other end of a connection may leave everything unanswered.
+    silence: Duration,
     /// This process leaves MPI.
     leaving: bool,
 }
@@ -228,8 +230,15 @@ impl Tcp {
             looked: ticks(),
             late: false,
             losses: Losses::default(),
+            silence: socket::SILENCE,
             leaving: false,
         })
+    }
+
+    /// This wire; a peer whose host leaves everything unanswered for so long is lost. Not set: two minutes.
+    pub fn with_silence(mut self, silence: Duration) -> Tcp {
+        self.silence = silence;
+        self
     }
 
     /// A descriptor that is readable when [`Tcp::progress`] may find something, for whoever sleeps and has called

@@ -177,6 +177,7 @@ impl Tcp {
 
     /// A connection is there.
     fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
+        socket::limit_silence(&socket, self.silence);
         let peer = &mut self.peers[place];
         peer.output.written = 0;
         peer.refusals.clear();
