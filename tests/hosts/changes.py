@@ -4,7 +4,8 @@
     changes.py --prefix FOLDER         with an installed Towpath (bin, lib); all rows
     changes.py --filter REGEX          only some of the rows
 
-Each row runs tests/hosts/changes.c, which exchanges messages before and after something is done to the network.
+Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to the network; the others
+members.c, of which a member goes.
 """
 
 import argparse
@@ -47,6 +48,8 @@ BROKEN = r"the connection to rank \d is broken: Connection timed out"
 BULK = {"TOWPATH_CLIC_BULK": "frames"}
 SOON = {"TOWPATH_TCP_TIMEOUT_SECONDS": "3"}
 UDP = {"TOWPATH_NETWORK": "udp"}
+NETWORKS = [("TCP", {"TOWPATH_NETWORK": "tcp"}), ("TCP beside frames", {}), ("large messages by frames", BULK)]
+ABORTED = r"the first receive: MPI_ERR_PROC_ABORTED: .*rank 1(.|\n)*the second receive: MPI_ERR_PROC_ABORTED: .*rank 1"
 
 
 @dataclass
@@ -63,6 +66,8 @@ class Row:
     longest: int = 1 << 20
     seconds: float = 1
     ranks: int = 2
+    # What is run: changes.c, or members.c with this word.
+    members: str = ""
     # A regular expression of what the job says when it ends with an error, so many seconds after the trouble at most; none: it
     # goes on.
     sentence: str = ""
@@ -91,7 +96,18 @@ ROWS = [
     Row("another internet address, by UDP", settings=UDP, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
     Row("another Ethernet address", trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
     Row("another Ethernet address, large messages by frames", settings=BULK, trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
+    # Without a connection nobody but mpiexec notices that.
+    *[Row(f"a member is killed, {name}", settings=settings, members="killed", sentence=ABORTED) for name, settings in NETWORKS[:2]],
+    *[Row(f"a member leaves in order, {name}", "--hosts 3", settings, members="left", ranks=3) for name, settings in NETWORKS],
 ]
+
+
+def program(row):
+    folder = environments.BUILD / "tests/hosts"
+    if row.members:
+        # A shell above each rank outlives it: mpiexec does not hear at once of one that is killed, and would end the job.
+        return ["sh", "-c", '"$0" "$1" || { sleep 3; exit 1; }', folder / "members", row.members]
+    return [folder / "changes", row.longest, row.seconds, row.trouble]
 
 
 def inside(options):
@@ -101,7 +117,7 @@ def inside(options):
         subprocess.run(["sh", "-c", row.before], check=True)
     names = os.environ["HOSTS_NAMES"].split(",")
     command = [options.prefix / "bin/mpiexec", "--hosts", ",".join(names), "-ppn", row.ranks // len(names), "--launcher",
-               f"{os.environ['HOSTS_RUN']} {{host}}", "-n", row.ranks, options.binary, row.longest, row.seconds, row.trouble]
+               f"{os.environ['HOSTS_RUN']} {{host}}", "-n", row.ranks, *program(row)]
     os.execv(command[0], [str(word) for word in command])
 
 
@@ -135,10 +151,10 @@ def judge(row, status, text, seconds):
     return problems + ([f"ended {seconds:.1f} s after the trouble only"] if seconds > row.within else [])
 
 
-def run_row(prefix, binary, row):
+def run_row(prefix, row):
     """Problems of a row (None: not tested here), a few words, and the job's output."""
     command = [sys.executable, HERE / "hosts.py", *row.network.split(), "--", sys.executable, __file__, "--prefix", prefix,
-               "--binary", binary, "--row", row.name]
+               "--row", row.name]
     with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, env=environments.clean_environment(**row.settings)) as job:
         output = Output(job)
@@ -158,8 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path)
     parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
-    for inner in ("--binary", "--row"):
-        parser.add_argument(inner, help=argparse.SUPPRESS)
+    parser.add_argument("--row", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
         return inside(options)
@@ -169,13 +184,14 @@ def main():
         return hosts.SKIPPED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, rows = environments.BUILD / "tests/hosts/changes", Rows()
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", HERE / "changes.c", "-o", binary]],
-                   env=environments.clean_environment(), check=True)
+    folder, rows = environments.BUILD / "tests/hosts", Rows()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("changes", "members"):
+        command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", HERE / f"{name}.c", "-o", folder / name]
+        subprocess.run([str(word) for word in command], env=environments.clean_environment(), check=True)
     for row in ROWS:
         if re.search(options.filter, row.name):
-            rows.run(row.name, lambda row=row: run_row(prefix, binary, row))
+            rows.run(row.name, lambda row=row: run_row(prefix, row))
     return rows.end()
 
 
