@@ -251,8 +251,10 @@ fn factors(number: i64, count: usize, least: i64, most: i64, divisors: &[i64]) -
     if count == 0 {
         return (number == 1 && least <= most).then(Vec::new);
     }
-    let candidates = divisors.iter().copied().filter(|&divisor| (least..=most).contains(&divisor));
-    let dividing = candidates.filter(|&divisor| number % divisor == 0 && at_least(divisor, count, number));
+    let first = divisors.partition_point(|&divisor| divisor < least || !at_least(divisor, count, number));
+    let end = divisors.partition_point(|&divisor| divisor <= most);
+    let candidates = divisors.get(first..end).unwrap_or_default().iter().copied();
+    let dividing = candidates.filter(|&divisor| number % divisor == 0);
     dividing.take_while(|&divisor| at_most(least, count - 1, number / divisor)).find_map(|divisor| {
         let rest = factors(number / divisor, count - 1, least, divisor, divisors)?;
         Some([vec![divisor], rest].concat())
