@@ -250,18 +250,22 @@ impl<W: Wire> Station<W> {
         self.push_out();
     }
 
-    /// Sends what the wire takes.
+    /// Sends what the wire takes, until each destination has refused something.
     fn push_out(&mut self) {
         let mut blocked: Vec<usize> = Vec::new();
-        let mut kept = VecDeque::new();
-        while let Some(order) = self.rank.outbox.pop_front() {
-            if blocked.contains(&order.to) || !send_one(&mut self.wire, &mut self.rank, self.own, &order) {
-                self.refusals += usize::from(!blocked.contains(&order.to));
-                blocked.push(order.to);
-                kept.push_back(order);
+        let mut kept = Vec::new();
+        while blocked.len() < self.rank.numbers.len() {
+            let Some(order) = self.rank.outbox.pop_front() else { break };
+            let refused = blocked.contains(&order.to);
+            if refused || !send_one(&mut self.wire, &mut self.rank, self.own, &order) {
+                self.refusals += usize::from(!refused);
+                blocked.extend((!refused).then_some(order.to));
+                kept.push(order);
             }
         }
-        self.rank.outbox = kept;
+        for order in kept.into_iter().rev() {
+            self.rank.outbox.push_front(order);
+        }
     }
 
     /// Progress, pulls of what was announced, sends. True when something happened.
