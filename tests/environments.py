@@ -48,6 +48,16 @@ def lock():
 
 
 @contextmanager
+def held(name):
+    """Holds a lock below build/ that no other program of the tests holds meanwhile."""
+    folder = BUILD / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / name, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def segments_swept():
     """Removes what the peers' jobs that were killed meanwhile have left in /dev/shm, but what some process has mapped."""
     before = segments_of_peers()
@@ -98,6 +108,12 @@ def command(arguments, log, **options):
 
 def venv(name, requirements=None):
     """The folder of the venv NAME, made and filled if it is not there yet."""
+    with held(f"venv-{name}"):
+        return filled_venv(name, requirements)
+
+
+def filled_venv(name, requirements):
+    """As `venv`, for whom nobody else makes it meanwhile."""
     requirements = REQUIREMENTS[name] if requirements is None else requirements
     folder = BUILD / "venv" / name
     note = folder / "requirements.txt"
@@ -135,10 +151,21 @@ def towpath_venv(name="towpath", wheels="dist"):
     wheel = newest_wheel(wheels)
     note = folder / "wheel.txt"
     stamp = f"{wheel.name} {wheel.stat().st_mtime_ns}\n"
-    if not note.exists() or note.read_text() != stamp:
-        pip(folder, [wheel], name, ["--force-reinstall", "--no-deps"])
-        note.write_text(stamp)
+    with held(f"venv-{name}"):
+        if not note.exists() or note.read_text() != stamp:
+            pip(folder, [wheel], name, ["--force-reinstall", "--no-deps"])
+            note.write_text(stamp)
     return folder
+
+
+def apt_get(*words, **options):
+    """Whether apt-get does this; lists of packages that are too old are fetched anew. The system has one apt-get at a time."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, **options}
+    with held("apt"):
+        if subprocess.run(["apt-get", *words], **quiet).returncode == 0:
+            return True
+        updated = subprocess.run(["apt-get", "update"], **quiet).returncode == 0
+        return updated and subprocess.run(["apt-get", *words], **quiet).returncode == 0
 
 
 def clean_environment(**extra):

@@ -62,10 +62,7 @@ def provide():
         if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
             return None, "sshd is not installed: jobs over ssh are not tested"
         folder.mkdir(parents=True, exist_ok=True)
-        quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        fetch = ["apt-get", "download", *PACKAGES]
-        if subprocess.run(fetch, **quiet).returncode and (
-                subprocess.run(["apt-get", "update"], **quiet).returncode or subprocess.run(fetch, **quiet).returncode):
+        if not environments.apt_get("download", *PACKAGES, cwd=folder):
             return None, "sshd is not installed, and its package cannot be fetched: jobs over ssh are not tested"
         for package in folder.glob("*.deb"):
             subprocess.run(["dpkg", "-x", package, folder], check=True)

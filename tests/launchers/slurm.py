@@ -38,10 +38,7 @@ def provide():
     if missing():
         if not disturbs_nobody:
             return f"Slurm is skipped: {', '.join(missing())} not found (on Debian: apt-get install {' '.join(PACKAGES)})."
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-        install = ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]
-        if subprocess.run(install, **quiet).returncode and (
-                subprocess.run(["apt-get", "update"], **quiet).returncode or subprocess.run(install, **quiet).returncode):
+        if not environments.apt_get("install", "-y", "--no-install-recommends", *PACKAGES):
             return "Slurm is skipped: its packages cannot be installed here."
     if socket.gethostname() != "localhost" and not resolves(socket.gethostname()):
         return f"Slurm is skipped: this host's own name, {socket.gethostname()}, has no address."
