@@ -19,6 +19,7 @@ Each chapter folder has a list.toml with one [[test]] table for each program:
     unbuilt       what Towpath lacks for it: the program does not run on Towpath yet
     stress        true: `make stress` repeats it 500 times
     one_host      why it runs on one host only
+    waits         true: it sleeps most of its time, and runs beside the others
 
 A test passes when the launcher ends in time with the expected status, every rank said "ok" and no process or file is left over.
 """
@@ -33,7 +34,7 @@ import sys
 import time
 import tomllib
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +46,8 @@ import traffic  # noqa: E402
 HERE = Path(__file__).resolve().parent
 FACES = ["mpich", "standard"]
 MARKER = "TOWPATH_TEST_RUN"
+# So many tests that wait run beside the others.
+WAITING = 2
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-pthread", f"-I{HERE}"]
 # MPICH yields instead of spinning for ever when ranks share cores.
 MPICH_SETTINGS = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
@@ -114,6 +117,7 @@ def parse_arguments():
     parser.add_argument("--face", choices=FACES, help="this face only")
     parser.add_argument("--filter", default="", help="a regular expression for 'chapter/program face ranks', after the list's chapter if another")
     parser.add_argument("--ranks", type=int, help="this number of ranks only")
+    parser.add_argument("--fewer", action="store_true", help="of a test's numbers of ranks above one, every other one on each face")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--stress", action="store_true", help="only tests marked stress")
     parser.add_argument("--busy", action="store_true", help="a foreign process computes beside the tests")
@@ -142,26 +146,39 @@ def read_tests():
     return tests
 
 
+def takes_part(test, ranks, options):
+    """Whether the library takes part in a test with so many ranks."""
+    if options.library == "mpich" and (test.get("mpich") or test.get("towpath_only") or ranks > 4):
+        return False
+    if options.hosts and (ranks == 1 or test.get("one_host") or test.get("exit", 0) != 0):
+        return False
+    return options.library != "towpath" or not test.get("unbuilt")
+
+
+def numbers_of_ranks(test, face, options):
+    """With how many ranks a test runs on a face."""
+    possible = [ranks for ranks in test["ranks"] if takes_part(test, ranks, options)]
+    faces, several = test.get("faces", FACES), [ranks for ranks in possible if ranks > 1]
+    if not options.fewer or len(several) == 1:
+        return possible
+    return [ranks for ranks in possible if ranks == 1] + several[faces.index(face)::len(faces)]
+
+
 def choose(tests, options):
-    """The cases to run and how many were skipped because the library does not take part in them."""
+    """The cases to run and how many were skipped."""
     cases, skipped = [], 0
     for test in tests:
         for face in test.get("faces", FACES):
+            numbers = numbers_of_ranks(test, face, options)
             for ranks in test["ranks"]:
                 case = Case(test, face, ranks)
                 unwanted = (options.face and face != options.face) or (options.ranks and ranks != options.ranks)
                 if unwanted or (options.stress and not test.get("stress")) or not re.search(options.filter, case.name):
                     continue
-                if options.library == "mpich" and (test.get("mpich") or test.get("towpath_only") or ranks > 4):
+                if ranks in numbers:
+                    cases.append(case)
+                else:
                     skipped += 1
-                    continue
-                if options.hosts and (ranks == 1 or test.get("one_host") or test.get("exit", 0) != 0):
-                    skipped += 1
-                    continue
-                if options.library == "towpath" and test.get("unbuilt"):
-                    skipped += 1
-                    continue
-                cases.append(case)
     return cases, skipped
 
 
@@ -182,14 +199,18 @@ def build(cases, library):
         if binary.exists() and binary.stat().st_mtime > max(newest, library.stamp(face)):
             return
         binary.parent.mkdir(parents=True, exist_ok=True)
-        command = [*library.compiler(face), *FLAGS, source, "-o", binary, "-lm"]
+        # Another run of this program may build or run the same one.
+        fresh = binary.with_name(f"{binary.name}.{os.getpid()}")
+        command = [*library.compiler(face), *FLAGS, source, "-o", fresh, "-lm"]
         result = subprocess.run(command, env=library.environment({}), capture_output=True, text=True)
         if result.returncode:
             binary.unlink(missing_ok=True)
             for case in users:
                 case.problems.append("does not compile:\n" + result.stderr[-4000:])
-        elif result.stderr:
+            return
+        if result.stderr:
             print(result.stderr, file=sys.stderr)
+        fresh.replace(binary)
 
     with ThreadPoolExecutor(max_workers=2) as pool:
         list(pool.map(compile_one, wanted.items()))
@@ -317,8 +338,10 @@ def run_all(cases, library, options):
         output = "" if broken else run_case(own, library, number, options.timeout)
         return own, output
 
-    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        for result in pool.map(one, work):
+    with ThreadPoolExecutor(max_workers=options.jobs) as pool, ThreadPoolExecutor(max_workers=WAITING) as beside:
+        started = [(beside if item[0].test.get("waits") else pool).submit(one, item) for item in work]
+        for ended in as_completed(started):
+            result = ended.result()
             if result is None:
                 late += 1
                 continue
