@@ -1,7 +1,7 @@
 # The front door. On a machine with Rust, a C compiler and Python 3.11 (venv, pip):
 #
 #   make demo                  build, set up, and run programs that nobody here wrote
-#   make test                  build, set up, and run all tests (25 minutes on two cores at most)
+#   make test                  build, set up, and run all tests (30 minutes on two cores at most)
 #   make build                 build/install (lib, include, bin) and the wheel in build/dist
 #   make wheel-manylinux       a wheel for any machine with glibc 2.28 or newer and no Rust, in build/manylinux; checked
 #   make install PREFIX=/opt/towpath
@@ -9,8 +9,8 @@
 #   make bench-hosts           the same between hosts, which are network namespaces
 #   make stress [TEST=regex]   the racing tests 500 times each, also beside a busy process; 100000 random datatypes;
 #                              the order model with 10^7 messages of each pair;
-#                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite
-#                              over 2 and 4 hosts, by each transport
+#                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite with
+#                              all numbers of ranks, also over 2 and 4 hosts, by each transport
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
 #   make lint                  format, clippy, arrows, generated files, sizes
 #
@@ -63,6 +63,10 @@ stress: build
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
 	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-transport --test clic -- --include-ignored)
+	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
+	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
+	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py)
+	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py --face standard)
 	$(if $(TEST),,$(PYTHON) tests/hosts/matrix.py)
 
 # libFuzzer on a stable compiler: the coverage that it steers by comes from LLVM's own pass.

@@ -2,7 +2,8 @@
 """All tests of `make test`, stage by stage; ends with one line "N passed, N failed" over all of them.
 
 Each stage is a program of its own that anyone can run alone (the commands are shown). A stage that does not count itself, or that
-ends without its count, counts as one failure. `--only REGEX` picks stages, `--list` shows them.
+ends without its count, counts as one failure. `--only REGEX` picks stages, `--list` shows them. Some stages run beside others: what
+they say is shown when they have ended.
 """
 
 import argparse
@@ -10,7 +11,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -22,35 +25,44 @@ PYTHON = sys.executable
 
 # Exit status of a stage that the system does not allow; it says why.
 SKIPPED = 77
-# Name, command, seconds after which the stage is ended.
+# Name, command, seconds after which the stage is ended; in this order. Fast ones come first.
 STAGES = [
-    ("rust", ["flock", "build/lock", CARGO, "test", "--workspace", "--no-fail-fast"], 900),
-    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-transport", "--lib", "--target-dir", "target/loom", "model"], 600),
     ("interfaces", [PYTHON, "tests/abi/run.py"], 300),
-    ("packaging", [PYTHON, "tests/packaging.py"], 300),
-    ("instructions", [PYTHON, "tests/instructions/run.py"], 180),
+    ("packaging", [PYTHON, "tests/packaging.py"], 600),
+    ("rust", ["flock", "build/lock", CARGO, "test", "--workspace", "--no-fail-fast"], 1200),
+    ("instructions", [PYTHON, "tests/instructions/run.py"], 300),
     ("bad input", [PYTHON, "tests/abi/bad_input.py"], 300),
-    ("accepted calls", [PYTHON, "tests/abi/accepted.py"], 200),
-    ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath"], 900),
-    ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 300),
-    ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500|clic 2 hosts 1500 faulty"], 800),
-    ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 300),
-    ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 200),
-    ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 300),
-    ("networks that change", [PYTHON, "tests/hosts/changes.py"], 400),
-    ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 200),
-    ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 600),
-    ("strangers", [PYTHON, "tests/hosts/strangers.py"], 300),
+    ("accepted calls", [PYTHON, "tests/abi/accepted.py"], 400),
+    ("c programs on Towpath", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--fewer"], 1200),
     ("little memory", [PYTHON, "tests/scarcity/run.py"], 600),
-    ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--time-limit", "150"], 400),
-    ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "3", "4", "--timeout", "300"], 900),
-    ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "2", "--timeout", "300"], 600),
+    ("c programs on MPICH", [PYTHON, "tests/mpi/run.py", "--library", "mpich", "--fewer", "--time-limit", "400"], 600),
+    ("mpi4py, MPICH ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--ranks", "1", "2", "4", "--timeout", "600"], 1500),
+    ("mpi4py, standard ABI", [PYTHON, "tests/external/mpi4py_suite.py", "--face", "standard", "--ranks", "3", "--timeout", "600"], 900),
     ("MPICH's Fortran library", [PYTHON, "tests/external/mpich_fortran.py"], 300),
     ("launchers", [PYTHON, "tests/external/launchers.py"], 900),
     ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
-    ("ssh", [PYTHON, "tests/hosts/ssh.py"], 200),
     ("imb", [PYTHON, "tests/external/imb.py"], 600),
 ]
+# These wait much, or compute on one core, and touch nothing that the others touch: each one's hosts are namespaces of its own. They run
+# one after the other beside the stages that follow this one.
+BEFORE_BESIDE = "rust"
+BESIDE = [
+    ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 400),
+    ("networks that change", [PYTHON, "tests/hosts/changes.py"], 600),
+    ("choice of transports", [PYTHON, "tests/hosts/choice.py"], 400),
+    ("broadcasts to all hosts at once", [PYTHON, "tests/hosts/broadcasts.py"], 300),
+    ("ssh", [PYTHON, "tests/hosts/ssh.py"], 300),
+    ("256 ranks on eight hosts", [PYTHON, "tests/mpi/run.py", "--library", "towpath", "--face", "mpich", "--hosts", "8", "--filter", "^crowd/many_ranks"], 300),
+    ("model checker", ["env", "RUSTFLAGS=--cfg loom", CARGO, "test", "-p", "towpath-transport", "--lib", "--target-dir", "target/loom", "model"], 900),
+    ("test hosts", [PYTHON, "tests/hosts/self_test.py"], 400),
+    # It installs what the stage after it needs.
+    ("libfabric", [PYTHON, "tests/hosts/libfabric.py"], 900),
+    ("strangers", [PYTHON, "tests/hosts/strangers.py"], 500),
+    ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500|clic 2 hosts 1500 faulty"], 1200),
+]
+# One line at a time is shown.
+SCREEN = threading.Lock()
+RUNNING = set()
 
 
 def count(output):
@@ -67,32 +79,63 @@ def interesting(line):
     return not re.match(r"\s*$|ok  |test .* \.\.\. ok|running \d+ tests?$|\s+Doc-tests |\s+(Compiling|Downloaded|Running) ", line)
 
 
-def run_stage(name, command, limit):
+def show(text):
+    with SCREEN:
+        print(text, flush=True)
+
+
+def run_stage(name, command, limit, beside=False):
+    """Runs a stage: its counts and seconds. What is interesting is shown at once, or all of it in the end where others run `beside` it."""
     environments.LOGS.mkdir(parents=True, exist_ok=True)
     log = environments.LOGS / (re.sub(r"\W+", "-", name) + ".log")
-    print(f"== {name}: {' '.join(word if word != PYTHON else 'python3' for word in command)}", flush=True)
-    started, output = time.monotonic(), []
+    head = f"== {name}: {' '.join(word if word != PYTHON else 'python3' for word in command)}"
+    started, output, kept = time.monotonic(), [], [head]
+    tell = kept.append if beside else show
+    show(f"== {name} begins beside the others" if beside else head)
     child = subprocess.Popen(["timeout", "--kill-after=10", str(limit), *command], cwd=ROOT, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    RUNNING.add(child)
     with open(log, "w") as file:
         for line in child.stdout:
             file.write(line)
             output.append(line)
             if interesting(line):
-                print("   " + line, end="", flush=True)
+                tell("   " + line.removesuffix("\n"))
     status = child.wait()
+    RUNNING.discard(child)
     passed, failed = count("".join(output))
     if status == SKIPPED:
-        print("   not tested here")
+        tell("   not tested here")
     elif status and not failed:
         failed = 1
-        print(f"   the stage ended with {status}" + (f", its limit of {limit} s is over" if status in (124, 137) else ""))
+        tell(f"   the stage ended with {status}" + (f", its limit of {limit} s is over" if status in (124, 137) else ""))
     elif not passed and not failed:
         failed = 1
-        print("   the stage tested nothing")
+        tell("   the stage tested nothing")
     seconds = time.monotonic() - started
-    print(f"== {name}: {passed} passed, {failed} failed in {seconds:.0f} s; all output in {log.relative_to(ROOT)}", flush=True)
-    return passed, failed, seconds
+    tell(f"== {name}: {passed} passed, {failed} failed in {seconds:.0f} s; all output in {log.relative_to(ROOT)}")
+    if beside:
+        show("\n".join(kept))
+    return name, passed, failed, seconds
+
+
+def run_stages(stages, beside):
+    """Runs both lists of stages; what each gave."""
+    others, results = None, []
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        try:
+            for stage in stages:
+                results.append(run_stage(*stage))
+                if stage[0] == BEFORE_BESIDE:
+                    others = [pool.submit(run_stage, *other, beside=True) for other in beside]
+            others = others if others is not None else [pool.submit(run_stage, *other) for other in beside]
+            return results + [other.result() for other in others]
+        except BaseException:
+            # Whoever interrupts this wants everything to end.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in list(RUNNING):
+                child.terminate()
+            raise
 
 
 def main():
@@ -100,14 +143,16 @@ def main():
     parser.add_argument("--only", default="", help="a regular expression for the names of the stages")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    stages = [stage for stage in STAGES if re.search(options.only, stage[0])]
+    stages, beside = ([stage for stage in some if re.search(options.only, stage[0])] for some in (STAGES, BESIDE))
     if options.list:
-        for name, command, limit in stages:
+        for name, command, limit in stages + beside:
             print(f"{name} (at most {limit} s): {' '.join(command)}")
         return 0
-    results = [(name, *run_stage(name, command, limit)) for name, command, limit in stages]
+    started = time.monotonic()
+    results = run_stages(stages, beside)
     for name, passed, failed, seconds in results:
-        print(f"{name:24} {passed:6} passed {failed:4} failed {seconds:7.0f} s")
+        print(f"{name:32} {passed:6} passed {failed:4} failed {seconds:7.0f} s")
+    print(f"all stages: {(time.monotonic() - started) / 60:.1f} minutes")
     passed, failed = sum(row[1] for row in results), sum(row[2] for row in results)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

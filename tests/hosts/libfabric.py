@@ -32,11 +32,7 @@ def of_debian():
         return next(iter(sorted(Path("/usr/lib").glob("*-linux-gnu/libfabric.so.1"))), None)
     disturbs_nobody = os.geteuid() == 0 and shutil.which("apt-get") and not Path("/run/systemd/system").exists()
     if found() is None and disturbs_nobody:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-        install = ["apt-get", "install", "-y", "--no-install-recommends", PACKAGE]
-        if subprocess.run(install, **quiet).returncode:
-            subprocess.run(["apt-get", "update"], **quiet)
-            subprocess.run(install, **quiet)
+        environments.apt_get("install", "-y", "--no-install-recommends", PACKAGE)
     return found()
 
 
@@ -49,8 +45,9 @@ def rows(prefix):
     """Name, library, provider of the programs (None: all, inside one process), command."""
     cargo = os.environ.get("CARGO", "cargo")
     towpath = [sys.executable, __file__, "--prefix", prefix, "--told-by"]
-    programs = [sys.executable, HERE.parent / "mpi/run.py", "--library", "towpath", "--prefix", prefix, "--face", "mpich", "--hosts", "2"]
-    for name, library in [("Debian's libfabric", of_debian()), ("the libfabric of MPICH's wheel", of_wheel())]:
+    c_programs = [sys.executable, HERE.parent / "mpi/run.py", "--library", "towpath", "--prefix", prefix, "--hosts", "2", "--fewer"]
+    for name, library, face in [("Debian's libfabric", of_debian(), "mpich"), ("the libfabric of MPICH's wheel", of_wheel(), "standard")]:
+        programs = [*c_programs, "--face", face]
         if library is None:
             print(f"{name} is not tested: it is not here (on Debian: apt-get install {PACKAGE}).")
             continue

@@ -31,6 +31,8 @@ NETWORKS = ["tcp", "clic"]
 BY_FRAMES = ["clic"]
 FAULTS = ["--loss", "1", "--duplicate", "1", "--reorder", "1", "--seed", "4"]
 RANKS = {2: [2, 4], 4: [4]}
+# Of the core each program runs over each transport, with each of its numbers of ranks over one of them.
+FACES = {"tcp": "mpich", "clic": "standard"}
 CORE = ["--filter", "^(point_to_point|communicators|collectives|topologies)/"]
 # The same over a wire with faults takes longer.
 FAULTY_CORE = ["--filter", "^(point_to_point|collectives)/"]
@@ -56,7 +58,8 @@ class Row:
             words = [TESTS / "external/mpi4py_suite.py", *network, "--ranks", *RANKS[self.hosts], "--timeout", 1800]
         else:
             core = FAULTY_CORE if self.faulty else CORE
-            words = [TESTS / "mpi/run.py", "--face", "mpich", *network, "--timeout", 300, *(core if self.suite == "core" else [])]
+            share = ["--face", FACES[self.network], "--fewer", *core] if self.suite == "core" else ["--face", "mpich"]
+            words = [TESTS / "mpi/run.py", *share, *network, "--timeout", 300]
         return [sys.executable, *(str(word) for word in words)]
 
 

@@ -47,10 +47,11 @@ ROWS = [
     ("wire with all faults, 4 hosts", "--hosts 4 --loss 2 --duplicate 1 --reorder 1 --seed 4", ""),
     ("kernel that loses", "--kernel-loss 1", ""),
     ("kernel that loses, slow link", "--kernel-loss 1 --rate 200mbit", "--bytes 1500 --frames 20000"),
-    ("rail that dies, cable", "--rails 2 --kill-rail 1 --after 1", "--frames 2000 --pause 0.001"),
-    ("rail that dies, 4 hosts", "--hosts 4 --rails 2 --kill-rail 0 --after 1", "--frames 2000 --pause 0.001"),
-    ("rail that dies silently", "--rails 2 --kill-rail 1 --after 1 --silently", "--frames 2000 --pause 0.001"),
-    ("rail that dies silently, wire", "--rails 2 --loss 1 --kill-rail 1 --after 1 --silently", "--frames 2000 --pause 0.001"),
+    # On a busy machine it takes seconds until the first frame is sent.
+    ("rail that dies, cable", "--rails 2 --kill-rail 1 --after 4", "--frames 2000 --pause 0.004"),
+    ("rail that dies, 4 hosts", "--hosts 4 --rails 2 --kill-rail 0 --after 4", "--frames 2000 --pause 0.004"),
+    ("rail that dies silently", "--rails 2 --kill-rail 1 --after 4 --silently", "--frames 2000 --pause 0.004"),
+    ("rail that dies silently, wire", "--rails 2 --loss 1 --kill-rail 1 --after 4 --silently", "--frames 2000 --pause 0.004"),
 ]
 
 
