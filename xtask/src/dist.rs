@@ -18,6 +18,9 @@ const LIBRARIES: &[(&str, &str, &str, &str)] = &[
 /// The library that mpiexec preloads where the program's malloc shall give shared memory: package, built, installed.
 const PRELOADED: (&str, &str, &str) = ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
+/// The package of the programs.
+const PROGRAMS: &str = "towpath-launch";
+
 /// Further names of the same interfaces: library, the one it stands for, and the linker's name.
 ///
 /// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the standard ABI.
@@ -74,13 +77,10 @@ fn successful(command: &mut Command) -> Result<(), String> {
 
 /// Builds the libraries and the programs; returns the folder with the results.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
-    for package in packages() {
-        println!("building {package}");
-        // Only the shared library: the archive would double the time of the link.
-        let words = ["rustc", "-q", "--profile", profile, "-p", package, "--lib", "--crate-type", "cdylib"];
-        successful(cargo(root).args(words))?;
-    }
-    successful(cargo(root).args(["build", "-q", "--profile", profile, "-p", "towpath-launch", "--bins"]))?;
+    println!("building the libraries and the programs");
+    // All at once: each library is linked, which takes longest, by one thread.
+    let chosen = packages().chain([PROGRAMS]).flat_map(|package| ["-p", package]);
+    successful(cargo(root).args(["build", "-q", "--profile", profile, "--lib", "--bins"]).args(chosen))?;
     Ok(target_folder(root).join(folder_of(profile)))
 }
 
@@ -115,10 +115,10 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     for package in packages() {
         let words = ["rustc", "-q", "--profile", profile, "--target", &target, "-p", package, "--lib"];
         let mut command = zigbuild();
-        command.args(words).args(["--crate-type", "cdylib", "--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
+        command.args(words).args(["--", "-l", "dylib:+verbatim=libgcc_s.so.1", "-L"]);
         successful(command.arg(format!("native={}", unwinder.display())))?;
     }
-    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", "towpath-launch", "--bins"];
+    let words = ["build", "-q", "--profile", profile, "--target", &target, "-p", PROGRAMS, "--bins"];
     successful(zigbuild().args(words))?;
     Ok(folder.join(folder_of(profile)))
 }
