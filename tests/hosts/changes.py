@@ -75,8 +75,9 @@ class Row:
 
 
 ROWS = [
+    # Either host may be the first to find that.
     Row("the other host has its loopback only", before="ip -n host1 address flush dev eth0", settings={"TOWPATH_NETWORK": "tcp"},
-        sentence="rank 1 cannot be reached: its host has told no address that leads there from this one"),
+        sentence="rank [01] cannot be reached: its host has told no address that leads there from this one"),
     # Addresses are tentative for a while after an interface is up.
     Row("link-local addresses only", before=everywhere("sh -c 'ip -4 address flush dev eth0; "
         "while ip -6 address show dev eth0 2>/dev/null | grep -q tentative; do sleep 0.1; done'")),
