@@ -4,7 +4,7 @@
 //! acknowledgements, credit) is an [`Action`] that [`Engine::progress`](crate::Engine::progress) carries out afterwards.
 //! The bytes of a matched eager message go straight from the wire's memory into the target.
 
-use towpath_base::ids::PeerIndex;
+use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
 use towpath_transport::{Arriving, Header, Here, Payload, RegionKey, Sink};
 
@@ -12,7 +12,6 @@ use crate::Limits;
 use crate::closed::Closed;
 use crate::direct::Direct;
 use crate::flow::Flow;
-use crate::lost::IsMember;
 use crate::matching::{FRONT, Pattern};
 use crate::peers::Peers;
 use crate::posted::Posted;
@@ -32,6 +31,9 @@ pub(crate) enum Action {
     /// Take a publication back.
     Withdraw { to: PeerIndex, key: RegionKey },
 }
+
+/// Whether a process may send messages in a context.
+pub type IsMember = fn(ContextId, PeerIndex) -> bool;
 
 /// Everything of the engine except the wire.
 pub(crate) struct State {

@@ -42,10 +42,10 @@ pub use direct::Soon;
 pub use eager::{Mode, Sent};
 pub use exchange::{Exchange, Part, Rest};
 pub use flow::Headroom;
-pub use lost::IsMember;
 pub use probe::{Envelope, MessageId};
 pub use requests::{Completion, Pending, RequestId};
 
+pub use arrivals::IsMember;
 use arrivals::State;
 
 /// Bytes that each sender may have under way unless the setting says otherwise.

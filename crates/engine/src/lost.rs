@@ -9,12 +9,9 @@ use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_transport::Wire;
 
 use crate::Engine;
-use crate::arrivals::{Action, State};
+use crate::arrivals::{Action, IsMember, State};
 use crate::receive::ANY_PEER;
 use crate::requests::Work;
-
-/// Whether a process may send messages in a context.
-pub type IsMember = fn(ContextId, PeerIndex) -> bool;
 
 impl State {
     /// Completes as lost every operation that needs the peer; messages of it that are here already
