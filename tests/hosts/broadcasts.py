@@ -10,7 +10,6 @@ What goes to a group is sent about once, what goes by messages once for each of 
 import argparse
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
-from rows import Rows  # noqa: E402
+import rows  # noqa: E402
 
 # Shell: no host believes where datagrams to groups come from; the bridge passes nothing on to more than one.
 NO_UDP = """for host in $(echo $HOSTS_NAMES | tr , ' '); do
@@ -82,26 +81,21 @@ def run_row(prefix, binary, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path)
-    parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    parser = rows.parser(__doc__)
     for inner in ("--binary", "--trouble", "--how"):
         parser.add_argument(inner, help=argparse.SUPPRESS)
     parser.add_argument("--ranks", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.how:
         return inside(options.prefix, options.binary, options.ranks, options.trouble, options.how)
-    reason = hosts.forbidden()
-    if reason:
-        print(f"skipped: {reason}")
+    prefix = rows.begin(options)
+    if prefix is None:
         return hosts.SKIPPED
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, rows = environments.compiled_test(prefix, "collectives/multicast"), Rows()
+    binary, counted = environments.compiled_test(prefix, "collectives/multicast"), rows.Rows()
     for row in ROWS:
         if re.search(options.filter, row[0]):
-            rows.run(row[0], lambda: run_row(prefix, binary, row))
-    return rows.end()
+            counted.run(row[0], lambda: run_row(prefix, binary, row))
+    return counted.end()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ members.c, of which a member goes.
 import argparse
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -23,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
-from rows import Rows  # noqa: E402
+import rows  # noqa: E402
 
 # A job that takes longer hangs.
 LIMIT = 60
@@ -36,7 +35,8 @@ def everywhere(command):
 
 
 SHORTER = everywhere("ip link set eth0 mtu 1400")
-# The switch believes that the second host is where the third one is, until it hears from the second.
+# The switch believes that the second host is where the third one is, until it hears from the
+# second.
 POISON = """sleep 0.5; hardware=$(ip -n host1 -json link show eth0 2>/dev/null | sed 's/.*"address":"\\([^"]*\\)".*/\\1/')
 nsenter --net=/proc/1/ns/net bridge fdb replace $hardware dev port0-2 master dynamic"""
 OTHER_ADDRESS = "$HOSTS_RUN host1 sh -c 'ip address add 10.77.0.77/24 dev eth0; ip address del 10.77.0.2/24 dev eth0'"
@@ -68,8 +68,8 @@ class Row:
     ranks: int = 2
     # What is run: changes.c, or members.c with this word.
     members: str = ""
-    # A regular expression of what the job says when it ends with an error, so many seconds after the trouble at most; none: it
-    # goes on.
+    # A regular expression of what the job says when it ends with an error, so many seconds after
+    # the trouble at most; none: it goes on.
     sentence: str = ""
     within: float = 20
 
@@ -106,7 +106,8 @@ ROWS = [
 def program(row):
     folder = environments.BUILD / "tests/hosts"
     if row.members:
-        # A shell above each rank outlives it: mpiexec does not hear at once of one that is killed, and would end the job.
+        # A shell above each rank outlives it: mpiexec does not hear at once of one that is killed,
+        # and would end the job.
         return ["sh", "-c", '"$0" "$1" || { sleep 3; exit 1; }', folder / "members", row.members]
     return [folder / "changes", row.longest, row.seconds, row.trouble]
 
@@ -172,28 +173,23 @@ def run_row(prefix, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path)
-    parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    parser = rows.parser(__doc__)
     parser.add_argument("--row", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.row:
         return inside(options)
-    reason = hosts.forbidden()
-    if reason:
-        print(f"skipped: {reason}")
+    prefix = rows.begin(options)
+    if prefix is None:
         return hosts.SKIPPED
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    prefix = (options.prefix or environments.towpath_venv()).resolve()
-    folder, rows = environments.BUILD / "tests/hosts", Rows()
+    folder, counted = environments.BUILD / "tests/hosts", rows.Rows()
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("changes", "members"):
         command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", HERE / f"{name}.c", "-o", folder / name]
         subprocess.run([str(word) for word in command], env=environments.clean_environment(), check=True)
     for row in ROWS:
         if re.search(options.filter, row.name):
-            rows.run(row.name, lambda row=row: run_row(prefix, row))
-    return rows.end()
+            counted.run(row.name, lambda row=row: run_row(prefix, row))
+    return counted.end()
 
 
 if __name__ == "__main__":

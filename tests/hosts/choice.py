@@ -22,8 +22,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
+import rows  # noqa: E402
 import traffic  # noqa: E402
-from rows import Rows  # noqa: E402
 
 # A job that takes longer hangs.
 LIMIT = 60
@@ -137,28 +137,24 @@ def run_row(prefix, binary, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path)
-    parser.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    parser = rows.parser(__doc__)
     for inner in ("--places", "--binary"):
         parser.add_argument(inner, help=argparse.SUPPRESS)
     parser.add_argument("--before", action="append", default=[], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.places:
         return ran(options)
-    reason = hosts.forbidden()
-    if reason:
-        print(f"skipped: {reason}")
+    prefix = rows.begin(options)
+    if prefix is None:
         return hosts.SKIPPED
-    prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, rows = environments.BUILD / "tests/hosts/ways", Rows()
+    binary, counted = environments.BUILD / "tests/hosts/ways", rows.Rows()
     binary.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([str(word) for word in [prefix / "bin/mpicc", "-std=gnu11", "-O1", HERE / "ways.c", "-o", binary]],
                    env=environments.clean_environment(), check=True)
     for row in ROWS:
         if re.search(options.filter, row.name):
-            rows.run(row.name, lambda: run_row(prefix, binary, row))
-    return rows.end()
+            counted.run(row.name, lambda: run_row(prefix, binary, row))
+    return counted.end()
 
 
 if __name__ == "__main__":

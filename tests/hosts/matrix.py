@@ -31,7 +31,8 @@ NETWORKS = ["tcp", "clic"]
 BY_FRAMES = ["clic"]
 FAULTS = ["--loss", "1", "--duplicate", "1", "--reorder", "1", "--seed", "4"]
 RANKS = {2: [2, 4], 4: [4]}
-# Of the core each program runs over each transport, with each of its numbers of ranks over one of them.
+# Of the core each program runs over each transport, with each of its numbers of ranks over one of
+# them.
 FACES = {"tcp": "mpich", "clic": "standard"}
 CORE = ["--filter", "^(point_to_point|communicators|collectives|topologies)/"]
 # The same over a wire with faults takes longer.

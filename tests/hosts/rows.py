@@ -1,9 +1,35 @@
 """The rows of a test, one behaviour each: a line for each, and what tests/all.py wants to know of all of them."""
 
+import argparse
+import signal
+import sys
 import time
+from pathlib import Path
+
+import environments
+import hosts
 
 # Of the output of a row that fails, so many lines are shown.
 TAIL = 25
+
+
+def parser(text):
+    """The options that every test of rows has; `text` describes the test."""
+    options = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--prefix", type=Path)
+    options.add_argument("--filter", default="", help="a regular expression for the names of the rows")
+    return options
+
+
+def begin(options):
+    """The folder of the Towpath to test; None, when the reason is said, where no test hosts can be made.
+    From now on SIGTERM ends the test as an exception does, so that its jobs end too."""
+    reason = hosts.forbidden()
+    if reason:
+        print(f"skipped: {reason}")
+        return None
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return (options.prefix or environments.towpath_venv()).resolve()
 
 
 def timed(row):

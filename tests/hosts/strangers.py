@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -24,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import environments  # noqa: E402
 import hosts  # noqa: E402
-from rows import Rows  # noqa: E402
+import rows  # noqa: E402
 
 FRAMES = ["forged", "recorded", "out of range", "altered", "flood"]
 CONNECTIONS = ["silent connections", "half-open connections", "wrong greetings", "recorded greetings", "garbage"]
@@ -61,8 +60,8 @@ def listening(names):
     found = []
     for number, name in enumerate(names):
         tables = subprocess.run([os.environ["HOSTS_RUN"], name, "cat", "/proc/net/tcp", "/proc/net/tcp6"], capture_output=True, text=True).stdout
-        rows = [line.split() for line in tables.splitlines()]
-        ports = {int(row[1].rsplit(":", 1)[1], 16) for row in rows if row[3] == "0A"}
+        lines = [line.split() for line in tables.splitlines()]
+        ports = {int(line[1].rsplit(":", 1)[1], 16) for line in lines if line[3] == "0A"}
         found += [[f"10.77.0.{number + 1}", port] for port in sorted(ports)]
     return found
 
@@ -138,28 +137,23 @@ def without_fabric():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path)
-    parser.add_argument("--filter", default="", help="a regular expression for 'transport: attack'")
+    parser = rows.parser(__doc__)
     parser.add_argument("--verbose", action="store_true", help="show the output of passing rows too")
     for inner in ("--attack", "--binary", "--program"):
         parser.add_argument(inner, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.attack:
         return attacked(options.prefix, options.binary, options.attack, [options.program] if options.program else [])
-    reason = hosts.forbidden()
-    if reason:
-        print(f"skipped: {reason}")
+    prefix = rows.begin(options)
+    if prefix is None:
         return hosts.SKIPPED
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    prefix = (options.prefix or environments.towpath_venv()).resolve()
-    binary, rows = environments.compiled_test(prefix, "crowd/steady"), Rows()
+    binary, counted = environments.compiled_test(prefix, "crowd/steady"), rows.Rows()
     for transport, network, attacks in TRANSPORTS:
         for attack in attacks:
             name = f"{transport}: {attack}"
             if re.search(options.filter, name):
-                rows.run(name, lambda: run_row(prefix, binary, network, attack), options.verbose)
-    return rows.end()
+                counted.run(name, lambda: run_row(prefix, binary, network, attack), options.verbose)
+    return counted.end()
 
 
 if __name__ == "__main__":
