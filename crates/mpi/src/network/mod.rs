@@ -123,8 +123,10 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     let contacts = contacts(launcher, job, &own)?;
     let secret = launcher.key().map_err(failed_start)?;
     let tcp = Tcp::new(listener, PeerIndex(job.rank), Key::of_secret(&secret.0), contacts).map_err(failed_start)?;
-    let silence = Duration::from_secs(config::number(TIMEOUT).unwrap_or(120));
-    let tcp = Box::new(tcp.with_silence(silence));
+    let tcp = Box::new(match config::number(TIMEOUT) {
+        Some(seconds) => tcp.with_timeout(Duration::from_secs(seconds)),
+        None => tcp,
+    });
     let Some(mut frames) = frames else {
         routes::show(segment, &routes::all(job, &format!("tcp, as {SETTING}={} says", choice.name())));
         return Ok(Far::Tcp(tcp));

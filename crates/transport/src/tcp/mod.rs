@@ -182,7 +182,7 @@ pub struct Tcp {
     late: bool,
     losses: Losses,
     /// How long the other end of a connection may leave everything unanswered.
-    silence: Duration,
+    timeout: Duration,
     /// This process leaves MPI.
     leaving: bool,
 }
@@ -230,14 +230,15 @@ impl Tcp {
             looked: ticks(),
             late: false,
             losses: Losses::default(),
-            silence: socket::SILENCE,
+            timeout: socket::TIMEOUT,
             leaving: false,
         })
     }
 
-    /// This wire; a peer whose host leaves everything unanswered for so long is lost. Not set: two minutes.
-    pub fn with_silence(mut self, silence: Duration) -> Tcp {
-        self.silence = silence;
+    /// This wire; a peer whose host leaves everything unanswered for so long is lost. Not set: two
+    /// minutes.
+    pub fn with_timeout(mut self, timeout: Duration) -> Tcp {
+        self.timeout = timeout;
         self
     }
 

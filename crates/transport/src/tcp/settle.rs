@@ -177,7 +177,7 @@ impl Tcp {
 
     /// A connection is there.
     fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
-        socket::limit_silence(&socket, self.silence);
+        socket::set_timeout(&socket, self.timeout);
         let peer = &mut self.peers[place];
         peer.output.written = 0;
         peer.refusals.clear();

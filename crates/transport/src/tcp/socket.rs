@@ -14,9 +14,11 @@ use rustix::net::{
 pub(super) const STRANGERS: usize = 64;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
-/// How long the other end of a connection may leave everything unanswered until the connection counts as broken.
-pub(super) const SILENCE: Duration = Duration::from_secs(120);
-/// A silent connection is asked whether its other end still lives after half of that, and so often in the other half.
+/// How long the other end of a connection may leave everything unanswered until the connection
+/// counts as broken.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
+/// A silent connection is asked whether its other end still lives after half of that, and so often
+/// in the other half.
 const QUESTIONS: u32 = 6;
 
 /// What a read or write came to.
@@ -101,16 +103,17 @@ fn prepare(socket: &OwnedFd) {
     let _ = sockopt::set_tcp_nodelay(socket, true);
     // The default of some systems (bbr) paces messages on fast links at a third of what they carry.
     let _ = sockopt::set_tcp_congestion(socket, "cubic");
-    limit_silence(socket, SILENCE);
+    set_timeout(socket, TIMEOUT);
 }
 
-/// Sets how long the other end may leave what is sent to it, or the question whether it lives, unanswered: whole seconds, at least one.
-pub(super) fn limit_silence(socket: &OwnedFd, silence: Duration) {
-    let question = (silence / (2 * QUESTIONS)).max(Duration::from_secs(1));
+/// Sets how long the other end may leave what is sent to it, or the question whether it lives,
+/// unanswered: whole seconds, at least one.
+pub(super) fn set_timeout(socket: &OwnedFd, timeout: Duration) {
+    let question = (timeout / (2 * QUESTIONS)).max(Duration::from_secs(1));
     // Refused, a loss is noticed later.
-    let _ = sockopt::set_tcp_user_timeout(socket, u32::try_from(silence.as_millis()).unwrap_or(u32::MAX));
+    let _ = sockopt::set_tcp_user_timeout(socket, u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX));
     let _ = sockopt::set_socket_keepalive(socket, true);
-    let _ = sockopt::set_tcp_keepidle(socket, (silence / 2).max(Duration::from_secs(1)));
+    let _ = sockopt::set_tcp_keepidle(socket, (timeout / 2).max(Duration::from_secs(1)));
     let _ = sockopt::set_tcp_keepintvl(socket, question);
     let _ = sockopt::set_tcp_keepcnt(socket, QUESTIONS);
 }
