@@ -156,7 +156,7 @@ impl Endpoint {
         self.with(rank, |peer, _| peer.rail_fails(rail, now));
     }
 
-    /// Sends a frame that brings nothing to a peer, over each rail.
+    /// Sends a keep-alive frame to a peer, over each rail.
     pub fn keep_alive(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
         self.with(rank, |peer, _| peer.keep_alive(now, outlet));
     }

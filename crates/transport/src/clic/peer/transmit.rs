@@ -187,7 +187,7 @@ impl Peer {
         }
     }
 
-    /// Sends a frame that brings nothing over each rail: switches on the way learn where this process is.
+    /// Sends a keep-alive frame over each rail: switches on the way learn where this process is.
     pub(in crate::clic) fn keep_alive(&mut self, now: Time, outlet: &mut impl Outlet) {
         if self.session.is_none() {
             return;

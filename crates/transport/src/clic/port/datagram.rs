@@ -3,7 +3,8 @@
 //! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into datagrams with a header of CLIC each, and
 //! received as such (UDP_GRO).
 //!
-//! A third socket, opened when it is needed first, sends what has become too long for the interface: IP cuts it into fragments.
+//! A third socket, opened when it is needed first, sends what has become too long for the
+//! interface: IP cuts it into fragments.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -328,8 +329,8 @@ pub(super) fn super_frame(frames: &[Frame]) -> usize {
     equal + usize::from(ends)
 }
 
-/// Opens a socket on an address, on a port that the system chooses. `discovery` says whether IP may cut its datagrams; the numbers are the
-/// same for both families.
+/// Opens a socket on an address, on a port that the system chooses. `discovery` says whether IP may
+/// cut its datagrams; the numbers are the same for both families.
 fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -90,7 +90,8 @@ impl Interface {
         // SAFETY: a request of zeros is valid.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         request.ifr_ifru.ifru_ifindex = self.index as i32;
-        // SAFETY: each call fills in the part of the request that is read after it; the first one fills the name in.
+        // SAFETY: each call fills in the part of the request that is read after it; the first one
+        // fills the name in.
         let asked = unsafe {
             call(socket, libc::SIOCGIFNAME, &mut request)
                 .and_then(|()| call(socket, libc::SIOCGIFMTU, &mut request))

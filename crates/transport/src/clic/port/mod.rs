@@ -379,14 +379,14 @@ impl Output {
         taken
     }
 
-    /// From now on frames that are too long for the interface go as datagrams that IP cuts into fragments. Whoever tries how long
-    /// frames may be wants none of that.
+    /// From now on frames that are too long for the interface go as datagrams that IP cuts into
+    /// fragments. Whoever tries how long frames may be wants none of that.
     pub fn permit_fragments(&mut self) {
         self.fragments = true;
     }
 
-    /// The interface refuses frames. What is too long for it may go in fragments; what does not go counts as lost. Says how many
-    /// frames are done with: none when the interface is full.
+    /// The interface refuses frames. What is too long for it may go in fragments; what does not go
+    /// counts as lost. Says how many frames are done with: none when the interface is full.
     ///
     /// # Safety
     /// The bodies must be readable.
@@ -415,7 +415,8 @@ impl Output {
         self.mtu_now < self.mtu && body > usize::from(way::ipv4_payload(self.mtu_now))
     }
 
-    /// Looks at the interface again, which is the one of this port. Why others reach it no more, for a person; `None` when they do.
+    /// Looks at the interface again, which is the one of this port. Why others reach it no more,
+    /// for a person; `None` when they do.
     pub fn look(&mut self, interface: &Interface) -> Option<String> {
         match interface.now(self.datagrams.socket()) {
             Now::Same(mtu) => {
@@ -449,7 +450,8 @@ impl Output {
         !self.faults.is_empty()
     }
 
-    /// The error with which routes of this way refuse frames since they took one last, if some do, and how many they have refused.
+    /// The error with which routes of this way refuse frames since they took one last, if some do,
+    /// and how many they have refused.
     pub fn fault(&self, way: &Way) -> Option<(i32, u64)> {
         let is_of_way = |fault: &&Fault| [way.small, way.train, way.bulk].contains(&fault.route);
         let of_way = self.faults.iter().filter(is_of_way);

@@ -167,8 +167,8 @@ impl Sent {
     }
 }
 
-/// Whether an error says that nothing goes this way: the interface is down or gone, knows no way there, or may not be used, or packets
-/// are too long for it.
+/// Whether an error says that nothing goes this way: the interface is down or gone, knows no way
+/// there, or may not be used, or packets are too long for it.
 pub(super) fn is_of_route(error: i32) -> bool {
     use libc::{EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM};
     [EACCES, EADDRNOTAVAIL, EHOSTUNREACH, EMSGSIZE, ENETDOWN, ENETUNREACH, ENODEV, ENXIO, EPERM].contains(&error)

@@ -57,7 +57,8 @@ pub struct Way {
     /// Of several small frames that go out together.
     pub(super) train: Route,
     pub(super) bulk: Route,
-    /// Where UDP leads, for small frames and for bulk: what the interface finds too long goes there in fragments.
+    /// Where UDP leads, for small frames and for bulk: what the interface finds too long goes there
+    /// in fragments.
     pub(super) by_udp: [Name; 2],
     payload: u16,
     /// By so much the longest packet is longer than a small frame with such a body.

@@ -147,7 +147,8 @@ impl Lines {
         self.outputs.iter().any(Output::has_faults)
     }
 
-    /// The error with which frames to a peer are refused over a rail, if they are, and how many have been.
+    /// The error with which frames to a peer are refused over a rail, if they are, and how many
+    /// have been.
     pub(super) fn fault(&self, rank: u32, rail: u8) -> Option<(i32, u64)> {
         let (interface, way) = self.ways.peer(rank, rail)?;
         self.outputs[usize::from(*interface)].fault(way)

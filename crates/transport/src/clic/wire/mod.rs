@@ -6,7 +6,7 @@
 //!   memory    messages that wait to be acknowledged, regions, targets
 //!  groups     broadcasts: what is sent to all members of a group, and what came
 //!  outage     ways that take no frame
-//!  rounds     what is done every second: signs of life, a look at the interfaces
+//! periodic    what is done every second: keep-alive frames, a look at the interfaces
 //!  card       on which interfaces a host is reached
 //!  trial      which ways between hosts work
 //! ```
@@ -25,7 +25,7 @@ mod desk;
 mod groups;
 mod memory;
 mod outage;
-mod rounds;
+mod periodic;
 mod trial;
 
 pub use card::{Facing, HostCard, Ports};
@@ -117,7 +117,7 @@ pub struct Clic {
     /// How often something has been looked for.
     looks: u32,
     interfaces: Vec<Interface>,
-    rounds: rounds::Rounds,
+    periodic: periodic::Periodic,
     outages: outage::Outages,
     losses: Losses,
     /// All processes of the job on other hosts reach all of each other by frames.
@@ -193,7 +193,7 @@ impl Clic {
             drowsy: identity.drowsy,
             looks: 0,
             outages: outage::Outages::default(),
-            rounds: rounds::Rounds::new(interfaces.len()),
+            periodic: periodic::Periodic::new(interfaces.len()),
             interfaces,
             losses: Losses::default(),
             everywhere: false,
@@ -378,8 +378,8 @@ impl Clic {
             }
         }
         is_due |= moved;
-        if is_due && self.rounds.may_be_due() {
-            self.make_rounds();
+        if is_due && self.periodic.may_be_due() {
+            self.do_periodic_work();
         }
         if is_due && self.endpoint.deadline().is_some_and(|at| at <= now()) {
             let now = now();

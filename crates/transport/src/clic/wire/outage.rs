@@ -1,6 +1,7 @@
-//! Ways that take no frame any more: the interface is down or gone, or frames are forbidden there. Frames that are refused count as lost
-//! on the way, so without this they would be sent again for ever. With another rail the refused one is down at once; a peer that
-//! is owed something, and to which a route of every rail refuses all frames, is lost after some seconds. Set-up path.
+//! Ways that take no frame any more: the interface is down or gone, or frames are forbidden there.
+//! Frames that are refused count as lost on the way, so without this they would be sent again for
+//! ever. With another rail the refused one is down at once; a peer that is owed something, and to
+//! which a route of every rail refuses all frames, is lost after some seconds. Set-up path.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use crate::clic::timer::{MILLISECOND, SECOND};
 
 /// How long every frame must be refused until whoever is to have it is lost.
 const OUTAGE: Time = 5 * SECOND;
-/// Without a refusal for so long nothing is known of a way: a rail that is down is asked every second.
+/// Without a refusal for so long nothing is known of a way: a rail that is down is asked every
+/// second.
 const FORGOTTEN: Time = 3 * SECOND;
 /// Between two looks.
 const LOOK: Time = 20 * MILLISECOND;

@@ -1,7 +1,8 @@
-//! What a process does once a second while it is in MPI: it sends one peer after the other a frame, so that switches which
-//! have learned something wrong about it learn again, even if it only waits; and it looks whether its own interfaces still are what
-//! their peers take them for. Where one has got another address, frames to it get lost without a word, so its peers are lost, unless
-//! other rails lead to them. Set-up path.
+//! What a process does once a second while it is in MPI. It sends a keep-alive frame to one peer
+//! after the other: a switch with a wrong entry about it learns again, even if the process only
+//! waits. And it looks whether its interfaces still have the addresses that its peers know: where
+//! one has not, frames to it get lost without a word, so the peers that no other rail leads to are
+//! lost. Set-up path.
 #![forbid(unsafe_code)]
 
 use towpath_base::ids::PeerIndex;
@@ -13,23 +14,24 @@ use crate::ticks::ticks;
 
 /// Ticks of the processor after which the clock is read: less than a second.
 const LONG: u64 = 1 << 30;
-/// Looks in a row that find an interface changed until that is believed: addresses may be away for a moment.
+/// Looks in a row that find an interface changed until that is believed: addresses may be away for
+/// a moment.
 const LOOKS: u32 = 2;
 
-/// When the rounds were made, and what they have found.
+/// When the work was done last, and what it has found.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct Periodic {
     ticks: u64,
-    made: Time,
-    /// How often peers have been sent a sign of life.
+    done: Time,
+    /// Which peer was sent a keep-alive frame last.
     turn: usize,
     /// By interface: looks in a row that found it changed.
     changed: Vec<u32>,
 }
 
-impl Rounds {
-    pub(super) fn new(interfaces: usize) -> Rounds {
-        Rounds { ticks: ticks(), made: 0, turn: 0, changed: vec![0; interfaces] }
+impl Periodic {
+    pub(super) fn new(interfaces: usize) -> Periodic {
+        Periodic { ticks: ticks(), done: 0, turn: 0, changed: vec![0; interfaces] }
     }
 
     /// Whether it is worth reading the clock.
@@ -40,30 +42,30 @@ impl Rounds {
 }
 
 impl Clic {
-    /// Makes the rounds if it is time.
+    /// Does the periodic work if it is time.
     #[cold]
-    pub(super) fn make_rounds(&mut self) {
-        self.rounds.ticks = ticks();
+    pub(super) fn do_periodic_work(&mut self) {
+        self.periodic.ticks = ticks();
         let now = self.now();
-        if now < self.rounds.made + SECOND {
+        if now < self.periodic.done + SECOND {
             return;
         }
-        self.rounds.made = now;
+        self.periodic.done = now;
         self.keep_alive();
         for interface in 0..self.interfaces.len() {
             let change = self.lines.look(interface, &self.interfaces[interface]);
-            let looks = &mut self.rounds.changed[interface];
+            let looks = &mut self.periodic.changed[interface];
             *looks = change.as_ref().map_or(0, |_| *looks + 1);
-            if let Some(change) = change.filter(|_| self.rounds.changed[interface] >= LOOKS) {
+            if let Some(change) = change.filter(|_| self.periodic.changed[interface] >= LOOKS) {
                 self.leave_interface(interface, &change);
             }
         }
     }
 
-    /// Sends a frame to the peer whose turn it is.
+    /// Sends a keep-alive frame to the peer whose turn it is.
     fn keep_alive(&mut self) {
-        self.rounds.turn = (self.rounds.turn + 1) % self.ranks.len().max(1);
-        if let Some(&rank) = self.ranks.get(self.rounds.turn) {
+        self.periodic.turn = (self.periodic.turn + 1) % self.ranks.len().max(1);
+        if let Some(&rank) = self.ranks.get(self.periodic.turn) {
             self.call(|endpoint, now, desk| endpoint.keep_alive(now, rank, desk));
         }
     }
@@ -77,7 +79,7 @@ impl Clic {
             }
             let is_left = |rail| {
                 let interface = self.lines.ways.interface(rank, rail);
-                interface.is_none_or(|interface| self.rounds.changed[interface] >= LOOKS)
+                interface.is_none_or(|interface| self.periodic.changed[interface] >= LOOKS)
             };
             if (0..self.lines.ways.count(rank)).all(is_left) {
                 self.losses.note(PeerIndex(rank), &format!("rank {rank} cannot be reached any more: {change}"));
