@@ -43,8 +43,8 @@ STAGES = [
     ("transcripts", [PYTHON, "tests/launchers/transcripts.py"], 300),
     ("imb", [PYTHON, "tests/external/imb.py"], 600),
 ]
-# These wait much, or compute on one core, and touch nothing that the others touch: each one's hosts are namespaces of its own. They run
-# one after the other beside the stages that follow this one.
+# These wait much, or compute on one core, and touch nothing that the others touch: each one's hosts
+# are namespaces of its own. They run one after the other beside the stages that follow this one.
 BEFORE_BESIDE = "rust"
 BESIDE = [
     ("deadlocks", [PYTHON, "tests/hosts/deadlocks.py"], 400),

@@ -354,7 +354,8 @@ impl Selection {
         })
     }
 
-    /// Up to how many bytes [`Selection::choose`] takes the board, whatever bytes `size` has; `None` where it never does.
+    /// Up to how many bytes [`Selection::choose`] takes the board, whatever bytes `size` has;
+    /// `None` where it never does.
     pub fn limit_of_board(&self, collective: Collective, size: Size) -> Option<i64> {
         if let Some(forced) = self.forced(collective, size) {
             return (forced == Algorithm::Board).then_some(ANY);

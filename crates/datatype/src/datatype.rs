@@ -35,8 +35,8 @@ struct Inner {
 }
 
 impl Drop for Inner {
-    /// Lets go of the types this one was made of, and of what only those hold, in a loop: a program may have piled up
-    /// more constructors than the stack has room for nested drops.
+    /// Lets go of the types this one was made of, and of what only those hold, in a loop: a program
+    /// may have piled up more constructors than the stack has room for nested drops.
     fn drop(&mut self) {
         let mut children = Vec::new();
         self.recipe.take_children(&mut children);

@@ -74,9 +74,10 @@ impl Datatype {
         self.elements_in_part(rest)?.checked_add(whole)
     }
 
-    /// The type under duplicates, resizings and other constructors that repeat nothing. Each level below it holds less
-    /// data, so what follows the levels goes at most 63 deep through types that repeat another, however many
-    /// constructors a program has piled up, and through structures no deeper than they have members with data.
+    /// The type under duplicates, resizings and other constructors that repeat nothing. Each level
+    /// below it holds less data, so what follows the levels goes at most 63 deep through types that
+    /// repeat another, however many constructors a program has piled up, and through structures no
+    /// deeper than they have members with data.
     fn core(&self) -> &Datatype {
         let mut core = self;
         loop {

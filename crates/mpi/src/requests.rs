@@ -110,8 +110,8 @@ impl Array {
     }
 }
 
-/// The statuses of a call that ends several requests. Errors go to them, and the call answers MPI_ERR_IN_STATUS; without
-/// one their field MPI_ERROR stays as it is (3.2.5).
+/// The statuses of a call that ends several requests. Errors go to them, and the call answers
+/// MPI_ERR_IN_STATUS; without one their field MPI_ERROR stays as it is (3.2.5).
 struct Statuses {
     array: StatusArray,
     failed: Option<Error>,

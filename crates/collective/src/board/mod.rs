@@ -67,7 +67,8 @@ impl Limits {
         Limits { ranks, crowd, chunk: chunk(Board::largest_of(ranks), crowd, CHUNK), bytes }
     }
 
-    /// Whether a call should go over the board, and what it needs of it. All ranks come to the same answer.
+    /// Whether a call should go over the board, and what it needs of it. All ranks come to the same
+    /// answer.
     pub fn need(&self, operation: &Operation) -> Option<Need> {
         let (collective, bytes, message) = sizes(operation, self.ranks)?;
         if bytes > self.bytes[collective as usize] {
@@ -123,8 +124,9 @@ fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     })
 }
 
-/// Executes a call that [`Limits::need`] has sent to the board; `call` is its number on this communicator, equal on all ranks
-/// (its lower 16 bits count). False when another rank sent more than this one expects.
+/// Executes a call that [`Limits::need`] has sent to the board; `call` is its number on this
+/// communicator, equal on all ranks (its lower 16 bits count). False when another rank sent more
+/// than this one expects.
 ///
 /// # Safety
 /// The memory that the operation names must be as the standard asks of the buffers of the call.

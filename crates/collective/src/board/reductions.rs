@@ -16,7 +16,8 @@ const EVERYBODY: usize = 16 << 10;
 /// `rep movsb`, which is slow where the rows lie badly to each other ([`towpath_base::copy`]).
 const PIECE: usize = 2 << 10;
 
-/// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which are many, without a division.
+/// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which
+/// are many, without a division.
 fn most_elements(operand: &Operand, count: i64, bytes: usize) -> i64 {
     let size = operand.element.size.max(1);
     if count.saturating_mul(size) <= bytes as i64 { count } else { bytes as i64 / size }

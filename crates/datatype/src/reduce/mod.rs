@@ -218,7 +218,8 @@ pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
     }
 }
 
-/// The loop of a reduction; none where [`supports`] says no. A look into a table: short reductions are many.
+/// The loop of a reduction; none where [`supports`] says no. A look into a table: short reductions
+/// are many.
 #[inline]
 pub fn reduction(operation: Operation, basic: Basic) -> Option<Kernel> {
     static KERNELS: LazyLock<Box<[Option<Kernel>]>> = LazyLock::new(|| {

@@ -1,13 +1,14 @@
 //! The card of a host: at which addresses its processes can be reached, and at which port each of them. Hosts exchange their
 //! cards through the launcher.
 //!
-//! Which address to try first: one of a network in which this host has an address too; else in the order of the
-//! card, which begins with the fastest link. An address that this host has itself (bridges of containers have the same
-//! one everywhere) is not the other host's, and a loopback address leads to this host whoever has told it. Only hosts
-//! that are two in name, in one network of one kernel, reach each other by such addresses.
+//! Which address to try first: one of a network in which this host has an address too; else in the
+//! order of the card, which begins with the fastest link. An address that this host has itself
+//! (bridges of containers have the same one everywhere) is not the other host's, and a loopback
+//! address leads to this host whoever has told it. Only hosts that are two in name, in one network
+//! of one kernel, reach each other by such addresses.
 //!
-//! A link-local address of IPv6 holds for one link, so it is tried over each interface that has one too, and only where the two
-//! hosts have nothing better.
+//! A link-local address of IPv6 holds for one link, so it is tried over each interface that has one
+//! too, and only where the two hosts have nothing better.
 #![forbid(unsafe_code)]
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -19,7 +20,8 @@ pub struct Network {
     pub address: IpAddr,
     /// Leading bits that all addresses of the network share.
     pub prefix: u8,
-    /// Of a link-local address of this host: the number of its interface. Else 0; to other hosts it means nothing.
+    /// Of a link-local address of this host: the number of its interface. Else 0; to other hosts it
+    /// means nothing.
     pub scope: u32,
 }
 
@@ -66,7 +68,8 @@ pub struct Card {
     pub networks: Vec<Network>,
     /// The port of each of its processes, in the order of its local ranks.
     pub ports: Vec<u16>,
-    /// Names the kernel and its network: hosts that are two in name only have it in common. Empty where nobody knows.
+    /// Names the kernel and its network: hosts that are two in name only have it in common. Empty
+    /// where nobody knows.
     pub machine: String,
 }
 
@@ -96,7 +99,8 @@ impl Card {
         })
     }
 
-    /// Where to look for the local rank `rank` of this host, seen from the host with the card `own`; the best place first.
+    /// Where to look for the local rank `rank` of this host, seen from the host with the card
+    /// `own`; the best place first.
     pub fn places(&self, rank: usize, own: &Card) -> Vec<SocketAddr> {
         let Some(&port) = self.ports.get(rank) else { return Vec::new() };
         let is_one_machine = !self.machine.is_empty() && self.machine == own.machine;

@@ -13,8 +13,9 @@ struct Found {
     speed: u64,
 }
 
-/// The networks in which this host can be reached, the fastest first, link-local ones last: those of all interfaces that are up, or
-/// only those that `wanted` names (interfaces or `address/prefix`, separated by commas). Without any, the host's own loopback.
+/// The networks in which this host can be reached, the fastest first, link-local ones last: those
+/// of all interfaces that are up, or only those that `wanted` names (interfaces or
+/// `address/prefix`, separated by commas). Without any, the host's own loopback.
 pub fn networks(wanted: Option<&str>) -> Vec<Network> {
     sorted(all(), wanted).into_iter().map(|found| found.network).collect()
 }
