@@ -1,10 +1,12 @@
 /*
- * Messages while something happens to the network: every rank exchanges messages of 1 byte to LONGEST bytes with every other and checks
- * them, for a moment and then, when rank 0 has had TROUBLE done by a shell, for SECONDS more:
+ * Messages while something happens to the network: every rank exchanges messages of 1 byte to
+ * LONGEST bytes with every other and checks them, for a moment and then, when rank 0 has had TROUBLE
+ * done by a shell, for SECONDS more:
  *
  *     changes LONGEST SECONDS TROUBLE
  *
- * Meanwhile the others wait, and send nothing. Rank 0 says "done" after the trouble, each rank "ok" at the end.
+ * Meanwhile the others wait, and send nothing. Rank 0 says "done" after the trouble, each rank "ok"
+ * at the end.
  */
 #include <mpi.h>
 #include <stdio.h>

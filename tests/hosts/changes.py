@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What becomes of jobs whose network has its faults, or changes while they run: they go on, or end with a sentence in time.
+"""What becomes of jobs whose network has its faults, or changes while they run: they go on, or end
+with a sentence in time.
 
     changes.py --prefix FOLDER         with an installed Towpath (bin, lib); all rows
     changes.py --filter REGEX          only some of the rows
 
-Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to the network; the others
-members.c, of which a member goes.
+Most rows run tests/hosts/changes.c, which exchanges messages before and after something is done to
+the network; the others members.c, of which a member goes.
 """
 
 import argparse
@@ -37,19 +38,30 @@ def everywhere(command):
 SHORTER = everywhere("ip link set eth0 mtu 1400")
 # The switch believes that the second host is where the third one is, until it hears from the
 # second.
-POISON = """sleep 0.5; hardware=$(ip -n host1 -json link show eth0 2>/dev/null | sed 's/.*"address":"\\([^"]*\\)".*/\\1/')
+POISON = """sleep 0.5
+hardware=$(ip -n host1 -json link show eth0 2>/dev/null | sed 's/.*"address":"\\([^"]*\\)".*/\\1/')
 nsenter --net=/proc/1/ns/net bridge fdb replace $hardware dev port0-2 master dynamic"""
-OTHER_ADDRESS = "$HOSTS_RUN host1 sh -c 'ip address add 10.77.0.77/24 dev eth0; ip address del 10.77.0.2/24 dev eth0'"
+OTHER_ADDRESS = """$HOSTS_RUN host1 sh -c '
+    ip address add 10.77.0.77/24 dev eth0; ip address del 10.77.0.2/24 dev eth0'"""
 OTHER_HARDWARE = "$HOSTS_RUN host1 ip link set eth0 address 02:00:00:00:00:77"
-MOVED = r"cannot be reached any more: eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
-CHANGED = r"cannot be reached any more: the Ethernet address of eth0 was .* when the job started and is 02:00:00:00:00:77"
+UNREACHED = r"cannot be reached any more: "
+MOVED = UNREACHED + r"eth0 had the address 10\.77\.0\.2 when the job started and has it no more"
+CHANGED = UNREACHED + (
+    r"the Ethernet address of eth0 was .* when the job started and is 02:00:00:00:00:77"
+)
 CUT = "nsenter --net=/proc/1/ns/net ip link set port0-1 nomaster"
 BROKEN = r"the connection to rank \d is broken: Connection timed out"
 BULK = {"TOWPATH_CLIC_BULK": "frames"}
 SOON = {"TOWPATH_TCP_TIMEOUT_SECONDS": "3"}
 UDP = {"TOWPATH_NETWORK": "udp"}
-NETWORKS = [("TCP", {"TOWPATH_NETWORK": "tcp"}), ("TCP beside frames", {}), ("large messages by frames", BULK)]
-ABORTED = r"the first receive: MPI_ERR_PROC_ABORTED: .*rank 1(.|\n)*the second receive: MPI_ERR_PROC_ABORTED: .*rank 1"
+NETWORKS = [
+    ("TCP", {"TOWPATH_NETWORK": "tcp"}),
+    ("TCP beside frames", {}),
+    ("large messages by frames", BULK),
+]
+ABORTED = r"(.|\n)*".join(
+    rf"the {which} receive: MPI_ERR_PROC_ABORTED: .*rank 1" for which in ("first", "second")
+)
 
 
 @dataclass
@@ -76,30 +88,92 @@ class Row:
 
 ROWS = [
     # Either host may be the first to find that.
-    Row("the other host has its loopback only", before="ip -n host1 address flush dev eth0", settings={"TOWPATH_NETWORK": "tcp"},
-        sentence="rank [01] cannot be reached: its host has told no address that leads there from this one"),
+    Row(
+        "the other host has its loopback only",
+        before="ip -n host1 address flush dev eth0",
+        settings={"TOWPATH_NETWORK": "tcp"},
+        sentence="rank [01] cannot be reached: "
+        "its host has told no address that leads there from this one",
+    ),
     # Addresses are tentative for a while after an interface is up.
-    Row("link-local addresses only", before=everywhere("sh -c 'ip -4 address flush dev eth0; "
-        "while ip -6 address show dev eth0 2>/dev/null | grep -q tentative; do sleep 0.1; done'")),
+    Row(
+        "link-local addresses only",
+        before=everywhere(
+            "sh -c 'ip -4 address flush dev eth0; "
+            "while ip -6 address show dev eth0 2>/dev/null | grep -q tentative; do sleep 0.1; done'"
+        ),
+    ),
     Row("shorter packets", "--hosts 2 --mtu 9000", trouble=SHORTER, seconds=3),
-    Row("shorter packets, large messages by frames", "--hosts 2 --mtu 9000", BULK, trouble=SHORTER, seconds=3),
+    Row(
+        "shorter packets, large messages by frames",
+        "--hosts 2 --mtu 9000",
+        BULK,
+        trouble=SHORTER,
+        seconds=3,
+    ),
     Row("shorter packets by UDP", "--hosts 2 --mtu 9000", UDP, trouble=SHORTER, seconds=3),
     # A rule of the kernel for one of the others only.
-    Row("UDP to one host is forbidden", "--hosts 3", UDP, trouble="ip route add prohibit 10.77.0.2", ranks=3,
-        sentence=r"rank 1 cannot be reached any more: eth0 takes no frames \(Permission denied", within=8),
+    Row(
+        "UDP to one host is forbidden",
+        "--hosts 3",
+        UDP,
+        trouble="ip route add prohibit 10.77.0.2",
+        ranks=3,
+        sentence=r"rank 1 cannot be reached any more: eth0 takes no frames \(Permission denied",
+        within=8,
+    ),
     # IPv6 sends frames of its own, from which the switch would learn.
-    Row("a switch that looks for a waiting host elsewhere", "--hosts 3", BULK, trouble=POISON, ranks=3,
-        before=everywhere("sysctl -qw net.ipv6.conf.all.disable_ipv6=1")),
-    Row("a link is cut, TCP", "--hosts 3", {"TOWPATH_NETWORK": "tcp", **SOON}, trouble=CUT, ranks=3, sentence=BROKEN),
-    Row("a link is cut, TCP beside frames", "--hosts 3", SOON, trouble=CUT, ranks=3, sentence=BROKEN),
+    Row(
+        "a switch that looks for a waiting host elsewhere",
+        "--hosts 3",
+        BULK,
+        trouble=POISON,
+        ranks=3,
+        before=everywhere("sysctl -qw net.ipv6.conf.all.disable_ipv6=1"),
+    ),
+    Row(
+        "a link is cut, TCP",
+        "--hosts 3",
+        {"TOWPATH_NETWORK": "tcp", **SOON},
+        trouble=CUT,
+        ranks=3,
+        sentence=BROKEN,
+    ),
+    Row(
+        "a link is cut, TCP beside frames", "--hosts 3", SOON, trouble=CUT, ranks=3, sentence=BROKEN
+    ),
     Row("another internet address", trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
-    Row("another internet address, large messages by frames", settings=BULK, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
-    Row("another internet address, by UDP", settings=UDP, trouble=OTHER_ADDRESS, sentence=MOVED, within=6),
+    Row(
+        "another internet address, large messages by frames",
+        settings=BULK,
+        trouble=OTHER_ADDRESS,
+        sentence=MOVED,
+        within=6,
+    ),
+    Row(
+        "another internet address, by UDP",
+        settings=UDP,
+        trouble=OTHER_ADDRESS,
+        sentence=MOVED,
+        within=6,
+    ),
     Row("another Ethernet address", trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
-    Row("another Ethernet address, large messages by frames", settings=BULK, trouble=OTHER_HARDWARE, sentence=CHANGED, within=6),
+    Row(
+        "another Ethernet address, large messages by frames",
+        settings=BULK,
+        trouble=OTHER_HARDWARE,
+        sentence=CHANGED,
+        within=6,
+    ),
     # Without a connection nobody but mpiexec notices that.
-    *[Row(f"a member is killed, {name}", settings=settings, members="killed", sentence=ABORTED) for name, settings in NETWORKS[:2]],
-    *[Row(f"a member leaves in order, {name}", "--hosts 3", settings, members="left", ranks=3) for name, settings in NETWORKS],
+    *[
+        Row(f"a member is killed, {name}", settings=settings, members="killed", sentence=ABORTED)
+        for name, settings in NETWORKS[:2]
+    ],
+    *[
+        Row(f"a member leaves in order, {name}", "--hosts 3", settings, members="left", ranks=3)
+        for name, settings in NETWORKS
+    ],
 ]
 
 
@@ -118,8 +192,18 @@ def inside(options):
     if row.before:
         subprocess.run(["sh", "-c", row.before], check=True)
     names = os.environ["HOSTS_NAMES"].split(",")
-    command = [options.prefix / "bin/mpiexec", "--hosts", ",".join(names), "-ppn", row.ranks // len(names), "--launcher",
-               f"{os.environ['HOSTS_RUN']} {{host}}", "-n", row.ranks, *program(row)]
+    command = [
+        options.prefix / "bin/mpiexec",
+        "--hosts",
+        ",".join(names),
+        "-ppn",
+        row.ranks // len(names),
+        "--launcher",
+        f"{os.environ['HOSTS_RUN']} {{host}}",
+        "-n",
+        row.ranks,
+        *program(row),
+    ]
     os.execv(command[0], [str(word) for word in command])
 
 
@@ -146,19 +230,41 @@ def judge(row, status, text, seconds):
     """What is wrong with a job that has ended so many seconds after the trouble."""
     if not row.sentence:
         ok = text.split().count("ok")
-        return [] if status == 0 and ok == row.ranks else [f"ended with {status}, {ok} of {row.ranks} ranks said ok"]
+        return (
+            []
+            if status == 0 and ok == row.ranks
+            else [f"ended with {status}, {ok} of {row.ranks} ranks said ok"]
+        )
     problems = [] if status else ["ended without an error"]
     if not re.search(row.sentence, text):
         problems.append(f"does not say: {row.sentence}")
-    return problems + ([f"ended {seconds:.1f} s after the trouble only"] if seconds > row.within else [])
+    return problems + (
+        [f"ended {seconds:.1f} s after the trouble only"] if seconds > row.within else []
+    )
 
 
 def run_row(prefix, row):
     """Problems of a row (None: not tested here), a few words, and the job's output."""
-    command = [sys.executable, HERE / "hosts.py", *row.network.split(), "--", sys.executable, __file__, "--prefix", prefix,
-               "--row", row.name]
-    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, env=environments.clean_environment(**row.settings)) as job:
+    command = [
+        sys.executable,
+        HERE / "hosts.py",
+        *row.network.split(),
+        "--",
+        sys.executable,
+        __file__,
+        "--prefix",
+        prefix,
+        "--row",
+        row.name,
+    ]
+    with subprocess.Popen(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environments.clean_environment(**row.settings),
+    ) as job:
         output = Output(job)
         try:
             status = job.wait(LIMIT)
@@ -169,7 +275,11 @@ def run_row(prefix, row):
         seconds = time.monotonic() - output.done
     if status == hosts.SKIPPED:
         return None, output.text().strip(), ""
-    return judge(row, status, output.text(), seconds), f"{seconds:.1f} s after the trouble", output.text()
+    return (
+        judge(row, status, output.text(), seconds),
+        f"{seconds:.1f} s after the trouble",
+        output.text(),
+    )
 
 
 def main():
@@ -184,8 +294,18 @@ def main():
     folder, counted = environments.BUILD / "tests/hosts", rows.Rows()
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("changes", "members"):
-        command = [prefix / "bin/mpicc", "-std=gnu11", "-O1", "-Wall", HERE / f"{name}.c", "-o", folder / name]
-        subprocess.run([str(word) for word in command], env=environments.clean_environment(), check=True)
+        command = [
+            prefix / "bin/mpicc",
+            "-std=gnu11",
+            "-O1",
+            "-Wall",
+            HERE / f"{name}.c",
+            "-o",
+            folder / name,
+        ]
+        subprocess.run(
+            [str(word) for word in command], env=environments.clean_environment(), check=True
+        )
     for row in ROWS:
         if re.search(options.filter, row.name):
             counted.run(row.name, lambda row=row: run_row(prefix, row))

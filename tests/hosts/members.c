@@ -1,9 +1,10 @@
 /*
  * Rank 0 receives from any source, with MPI_ERRORS_RETURN, while another member goes:
  *
- *     members killed      rank 1 is killed: the receive ends with MPI_ERR_PROC_ABORTED, and so does one that begins later
- *     members left        rank 1 leaves, which in MPI_Finalize waits for the others: the receive goes on waiting, and gets what rank 2
- *                         sends a second later
+ *     members killed      rank 1 is killed: the receive ends with MPI_ERR_PROC_ABORTED, and so does
+ *                         one that begins later
+ *     members left        rank 1 leaves, which in MPI_Finalize waits for the others: the receive
+ *                         goes on waiting, and gets what rank 2 sends a second later
  *
  * Rank 0 says what has become of the receive.
  */

@@ -1,5 +1,7 @@
-/* A completion call whose request failed says which: flag, index, outcount, indices, statuses and null handles. MPI 5.0, 3.7.3, 3.7.5;
- * with an argument, which errors the statuses show: 3.2.5 */
+/*
+ * A completion call whose request failed says which: flag, index, outcount, indices, statuses and
+ * null handles. MPI 5.0, 3.7.3, 3.7.5. With an argument: which errors the statuses show, 3.2.5.
+ */
 #include "check.h"
 
 enum { ROOM = 4, TAG = 5 };
@@ -129,7 +131,7 @@ static void some_requests(void)
     }
 }
 
-/* Without an error the field of it stays as it is, whatever the call; with one, it says success beside. */
+/* Without an error MPI_ERROR stays as it is, whatever the call; with one it says success elsewhere. */
 static void errors_of_statuses(void)
 {
     static const char *const calls[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
