@@ -9,7 +9,7 @@ use towpath_base::transfer::{Fill, Source, Step, Target};
 use towpath_transport::clic::key::JobKey;
 use towpath_transport::clic::port::{Address, Port, RawSide, interfaces};
 use towpath_transport::clic::{Clic, Contact, Identity};
-use towpath_transport::{Header, Sink};
+use towpath_transport::{Header, Losses, Sink};
 
 struct Nothing;
 
@@ -233,4 +233,22 @@ fn messages_of_all_lengths_come_whole_and_in_order() {
         assert!(begin.elapsed() < Duration::from_secs(30), "{} of {sent}", heard.0.len());
     }
     assert_eq!(heard.0, (0..sent).collect::<Vec<u64>>());
+}
+
+#[test]
+fn whoever_is_given_up_by_a_living_peer_can_say_so() {
+    let ([mut gives_up, other], _) = pair();
+    let losses = Losses::default();
+    let (mut other, mut heard) = (other.noting_in(losses.clone()), Heard::default());
+    send(&mut gives_up, 0, 8);
+    hear(&mut other, &mut heard, 1);
+    gives_up.mark_lost(0);
+    let begin = Instant::now();
+    while losses.of(PeerIndex(0)).is_none() {
+        gives_up.progress(&mut Nothing);
+        send(&mut other, 0, 8);
+        other.progress(&mut Nothing);
+        assert!(begin.elapsed() < Duration::from_secs(30), "no reason was noted");
+    }
+    assert!(losses.of(PeerIndex(0)).unwrap().starts_with("rank 0 has given up on this rank"));
 }

@@ -113,6 +113,8 @@ pub struct Peer {
     left: bool,
     /// Whether the peer had said goodbye when it was lost.
     ended_in_order: bool,
+    /// The peer has ended the session, not this process.
+    given_up: bool,
     heard: Time,
     waits_since: Option<Time>,
     sign_at: Time,
@@ -153,6 +155,7 @@ impl Peer {
             used: false,
             leaves: None,
             ended_in_order: false,
+            given_up: false,
             left: false,
             heard: 0,
             waits_since: None,
@@ -430,6 +433,11 @@ impl Peer {
     /// True when the peer is lost because it has left in order: it said goodbye before.
     pub fn has_left(&self) -> bool {
         self.is_lost() && self.ended_in_order
+    }
+
+    /// True when the peer is lost because it has given up this process, though it lives.
+    pub fn has_given_up(&self) -> bool {
+        self.is_lost() && self.given_up
     }
 
     /// True while frames have been told to go slowly since the peer sleeps.

@@ -119,8 +119,12 @@ impl Peer {
             Meaning::Known => {}
             // Among those who leave, one may give up sooner than the other.
             Meaning::Ended if self.leaves.is_some() => self.forget(credits),
-            Meaning::Ended => self.end(credits, outlet),
+            Meaning::Ended => {
+                self.given_up = true;
+                self.end(credits, outlet);
+            }
             Meaning::Begins => {
+                self.given_up = false;
                 if before.is_some() {
                     self.forget(credits);
                     outlet.lost(self.rank);

@@ -136,6 +136,14 @@ impl Sink for Nobody {
     fn lost(&mut self, _: PeerIndex) {}
 }
 
+/// Why a peer is lost that has ended the session itself.
+fn given_up(rank: u32) -> String {
+    format!(
+        "rank {rank} has given up on this rank: its host cannot reach this one any more, \
+         or believes that this rank has ended"
+    )
+}
+
 impl Clic {
     /// The wire of this process to these others, over its ports, each of which is a rail.
     ///
@@ -411,7 +419,13 @@ impl Clic {
                 End::Lost(rank) if self.endpoint.peer(rank).is_some_and(super::Peer::has_left) => {
                     sink.left(PeerIndex(rank));
                 }
-                End::Lost(rank) => sink.lost(PeerIndex(rank)),
+                End::Lost(rank) => {
+                    // Its own sentence may come too late: this process may end the job first.
+                    if self.endpoint.peer(rank).is_some_and(super::Peer::has_given_up) {
+                        self.losses.note(PeerIndex(rank), &given_up(rank));
+                    }
+                    sink.lost(PeerIndex(rank));
+                }
             }
         }
         true
