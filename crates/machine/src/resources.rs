@@ -2,7 +2,7 @@
 //! under `/sys/devices/system`. What the kernel does not list is not there.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cores::{self, Mask};
 
@@ -74,8 +74,8 @@ impl Resource {
                     names.find(|name| name.strip_prefix("node").is_some_and(|rest| rest.parse::<u32>().is_ok()))?;
                 list_of(&system.join(format!("node/{node}/cpulist")))
             }
-            Resource::L3Cache => cache(&home, "3"),
-            Resource::L2Cache => cache(&home, "2"),
+            Resource::L3Cache => list_of(&cache(&home, "3")?.join(SHARED_BY)),
+            Resource::L2Cache => list_of(&cache(&home, "2")?.join(SHARED_BY)),
             Resource::Core => list_of(&home.join("topology/core_cpus_list"))
                 .or_else(|| list_of(&home.join("topology/thread_siblings_list"))),
             Resource::HardwareThread => Some(vec![processor]),
@@ -111,12 +111,43 @@ impl Instances {
     }
 }
 
-/// The processors that share a processor's data cache of a level.
-fn cache(home: &Path, level: &str) -> Option<Vec<usize>> {
+/// The data caches of the first core, after which those of the others are judged: what two cores exchange goes through them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caches {
+    /// Bytes of the second level, which a core has to itself.
+    pub private: usize,
+    /// Bytes of the third level, divided by the cores that share it.
+    pub share: usize,
+}
+
+impl Caches {
+    /// As the kernel lists them; `None` where a level is missing. Reads files.
+    pub fn of_first_core() -> Option<Caches> {
+        Caches::below(Path::new(SYSTEM))
+    }
+
+    fn below(system: &Path) -> Option<Caches> {
+        let home = system.join("cpu/cpu0");
+        let level = |level| {
+            let cache = cache(&home, level)?;
+            let size = fs::read_to_string(cache.join("size")).ok()?;
+            let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
+            Some((kibibytes.checked_mul(1024)?, list_of(&cache.join(SHARED_BY))?.len()))
+        };
+        let ((private, threads), (shared, all)) = (level("2")?, level("3")?);
+        Some(Caches { private, share: shared / all.div_ceil(threads.max(1)).max(1) })
+    }
+}
+
+/// The file of a cache that lists the processors that share it.
+const SHARED_BY: &str = "shared_cpu_list";
+
+/// The folder of a processor's data cache of a level.
+fn cache(home: &Path, level: &str) -> Option<PathBuf> {
     let indices = fs::read_dir(home.join("cache")).ok()?.flatten().map(|entry| entry.path());
     let says = |path: &Path, what: &str| fs::read_to_string(path.join(what)).unwrap_or_default().trim().to_owned();
     let mut wanted = indices.filter(|path| says(path, "level") == level && says(path, "type") != "Instruction");
-    list_of(&wanted.next()?.join("shared_cpu_list"))
+    wanted.next()
 }
 
 fn list_of(path: &Path) -> Option<Vec<usize>> {
@@ -176,6 +207,25 @@ mod tests {
         assert_eq!(ask(&[0, 2]), [None; 6]);
         assert_eq!(ask(&[]), [None; 6]);
         assert_eq!(ask(&[9]), [None, None, None, None, None, Some(9)]);
+    }
+
+    #[test]
+    fn caches_are_shared_by_cores_of_several_threads() {
+        let folder = made_up();
+        assert_eq!(Caches::below(folder.path()), None, "no second level");
+        let write = |index: u32, what: &str, text: &str| {
+            let cache = folder.path().join(format!("cpu/cpu0/cache/index{index}"));
+            fs::create_dir_all(&cache).expect("a folder");
+            fs::write(cache.join(what), format!("{text}\n")).expect("room");
+        };
+        write(1, "size", "32768K");
+        for (what, text) in [("level", "2"), ("type", "Unified"), ("size", "1024K"), ("shared_cpu_list", "0,4")] {
+            write(2, what, text);
+        }
+        let expected = Caches { private: 1 << 20, share: 16 << 20 };
+        assert_eq!(Caches::below(folder.path()), Some(expected));
+        write(1, "size", "no size");
+        assert_eq!(Caches::below(folder.path()), None);
     }
 
     #[test]
