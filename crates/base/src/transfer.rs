@@ -266,7 +266,7 @@ impl Target {
                 let step = length.min(*room);
                 // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
                 unsafe {
-                    copy::row(from, *pointer, step);
+                    copy::fetch(from, *pointer, step);
                     *pointer = pointer.add(step);
                 }
                 *room -= step;

@@ -1,12 +1,18 @@
 //! The payload of an arrival: whole, or still on its way while its first part is copied out.
 
+use std::ops::Range;
+
 use towpath_base::sync::{MappedWords, Words};
 
 use crate::copy;
+use crate::shm::layout::LINE;
 use crate::shm::ring::Follower;
 
-/// Bytes of a part: with halves of this size the two copies of 16 KiB overlap best; smaller parts cost more than they hide.
-pub(crate) const PART_BYTES: usize = 8192;
+/// Shortest message in parts.
+pub(crate) const IN_PARTS: usize = 16 << 10;
+/// Longest part. Shorter ones cost more than they hide, most of all between cores that share no
+/// cache.
+const LONGEST_PART: usize = 16 << 10;
 
 /// Looks at a part that is not here before the processor is left to others.
 const LOOKS: u32 = 1000;
@@ -47,7 +53,7 @@ impl Payload for Here {
                 to.cast::<u64>().write_unaligned(self.0.cast::<u64>().read_unaligned());
                 to.add(taken - WORD).cast::<u64>().write_unaligned(last);
             } else {
-                copy::row(self.0, to, taken);
+                copy::fetch(self.0, to, taken);
             }
         }
     }
@@ -88,15 +94,14 @@ impl Payload for Arriving {
     }
 
     unsafe fn copy_to(self, to: *mut u8, taken: usize) {
-        let mut at = 0;
-        let mut number = 0;
-        while at < taken {
-            self.follower.await_part(number);
-            let bytes = PART_BYTES.min(taken - at);
-            // SAFETY: the part is here; the caller vouches for the target.
-            unsafe { copy::row(self.pointer.add(at), to.add(at), bytes) };
-            at += bytes;
-            number += 1;
+        for number in 0..parts(self.length) {
+            let part = part(self.length, number);
+            if part.start < taken {
+                self.follower.await_part(number);
+                let bytes = part.end.min(taken) - part.start;
+                // SAFETY: the part is here; the caller vouches for the target.
+                unsafe { copy::fetch(self.pointer.add(part.start), to.add(part.start), bytes) };
+            }
         }
         // The memory is given back after this, so the sender must be through even where not all is wanted.
         self.follower.await_part(parts(self.length) - 1);
@@ -108,7 +113,38 @@ impl Payload for Arriving {
     }
 }
 
+/// Bytes of the parts of a payload but the one at its end: halves, or less where those are too
+/// long.
+fn part_bytes(length: usize) -> usize {
+    let count = length.div_ceil(LONGEST_PART).max(2);
+    length.div_ceil(count).next_multiple_of(LINE)
+}
+
+/// Which bytes of a payload are part `number`.
+pub(crate) fn part(length: usize, number: u32) -> Range<usize> {
+    let start = number as usize * part_bytes(length);
+    start..length.min(start + part_bytes(length))
+}
+
 /// How many parts a payload has.
 pub(crate) fn parts(length: usize) -> u32 {
-    length.div_ceil(PART_BYTES) as u32
+    length.div_ceil(part_bytes(length)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_and_make_up_the_whole() {
+        for length in (IN_PARTS..=4 * LONGEST_PART + 200).chain([200_000]) {
+            let mut end = 0;
+            for number in 0..parts(length) {
+                let part = part(length, number);
+                assert!(part.start == end && !part.is_empty() && part.len() <= LONGEST_PART, "{length}: {part:?}");
+                end = part.end;
+            }
+            assert!(end == length && parts(length) > 1, "{length} bytes");
+        }
+    }
 }

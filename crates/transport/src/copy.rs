@@ -1,6 +1,6 @@
 //! The routines that move payload between memory and a wire.
 
-pub(crate) use towpath_base::copy::row;
+pub(crate) use towpath_base::copy::{fetch, row, string};
 use towpath_base::transfer::{Source, Step, Target};
 
 use crate::SHORT_BYTES;

@@ -5,7 +5,7 @@
 //! Back-pressure is a return value, [`NoResource`]: the caller queues and tries again after progress.
 //!
 //! Order: messages and publications from one process to another arrive in the order of the calls, whatever way their
-//! payload takes. Nothing here blocks, but for the moment in which a sender copies the last part of a message ([`Arriving`]).
+//! payload takes. Nothing here blocks, but for the moment in which a sender copies the rest of a message ([`Arriving`], [`Wire::sift`]).
 
 #![deny(missing_docs)]
 
@@ -132,8 +132,14 @@ pub trait Wire {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource>;
 
-    /// As [`Wire::copied`], for a message that lies in a row: the wire may let its receiver begin
-    /// before all is copied.
+    /// Largest message that [`Wire::copied_row`] takes towards this peer, at least [`Wire::copied_limit`]. What is longer than
+    /// that one may be refused at any time, though nothing else is under way.
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        self.copied_limit(to)
+    }
+
+    /// As [`Wire::copied`], for a message of at most [`Wire::copied_row_limit`] bytes that lies in a row: the wire may
+    /// let its receiver begin before all is copied.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.

@@ -52,7 +52,7 @@ impl Streaming {
         // SAFETY: handed through.
         unsafe {
             match way {
-                Way::Ordinary => copy::row(from, to, length),
+                Way::Ordinary => copy::fetch(from, to, length),
                 Way::Streamed => streamed::copy(from, to, length),
             }
         }

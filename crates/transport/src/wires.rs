@@ -501,6 +501,13 @@ impl Wire for Wires {
     }
 
     #[inline]
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied_row_limit(rank as usize),
+            _ => self.copied_limit(to),
+        }
+    }
+
     fn copied_limit(&self, to: PeerIndex) -> usize {
         match self.route(to) {
             Route::Shm { rank } => self.shm.copied_limit(rank as usize),

@@ -161,3 +161,34 @@ fn memory_of_a_board_comes_back_when_all_have_finished() {
     let again: Vec<_> = std::iter::from_fn(|| all[0].make_board(&team)).collect();
     assert!(again.contains(&place), "everybody has finished");
 }
+
+/// The prefetch hint is right for messages of one length, also across the end of the area.
+#[test]
+fn the_prefetch_hint_is_right_for_messages_of_one_length() {
+    const LENGTH: usize = 200;
+    let mut all = wires(2, Settings::default());
+    let team = [PeerIndex(0), PeerIndex(1)];
+    let place = all[0].make_board(&team).unwrap();
+    let [mut writer, mut reader] = [0, 1].map(|own| all[own].join_board(place, &team, own));
+    assert!(writer.provide_areas());
+    let mut wrong = 0;
+    for round in 0..20_000u32 {
+        // Rounds in which all meet, and in which the writer says nothing, lie between.
+        let length = match round % 4 {
+            0 => LENGTH,
+            1 => 0,
+            _ => {
+                [&mut writer, &mut reader].into_iter().for_each(Board::finish);
+                continue;
+            }
+        };
+        let hint = reader.prefetch_hint(0).first();
+        assert_eq!(writer.has_room(length), Ok(()));
+        // SAFETY: there are so many bytes.
+        writer.post(0, length, |mut room| unsafe { room.copy([7; LENGTH].as_ptr(), 0, length) });
+        let posted = reader.look(0).unwrap();
+        wrong += u32::from(length > 0 && posted.pointer != hint);
+        [&mut writer, &mut reader].into_iter().for_each(Board::finish);
+    }
+    assert_eq!(wrong, 1, "the first message only");
+}

@@ -15,7 +15,14 @@ use towpath_transport::wrap::{Faults, Faulty};
 use towpath_transport::{Header, SHORT_BYTES, Wire, Wires, strict};
 
 fn settings() -> Settings {
-    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
+    Settings {
+        hot_sends: 4,
+        ring_bytes: 16 * 1024,
+        ring_lines: 64,
+        arena_bytes: RING_AREA,
+        windows: true,
+        staging_bytes: None,
+    }
 }
 
 /// Every kind of machine that the suite runs on: different settings, and without and with faults.
@@ -53,6 +60,8 @@ fn machines_without_heaps(ranks: usize) -> Vec<(&'static str, Machine<Faulty<Wir
         ("never a ring", Settings { hot_sends: 0, ..settings() }, well),
         ("small rings at once", Settings { hot_sends: 1, ring_lines: 2, ..settings() }, well),
         ("large rings", Settings { ring_bytes: 256 * 1024, ..settings() }, well),
+        ("a small staging area", Settings { hot_sends: 1, staging_bytes: Some(128 << 10), ..settings() }, well),
+        ("a small staging area and faults", Settings { staging_bytes: Some(40 << 10), ..settings() }, badly),
         ("heaps", settings(), well),
         ("heaps of some", Settings { hot_sends: 1, ..settings() }, well),
         ("heaps and faults", settings(), badly),
@@ -118,7 +127,7 @@ fn in_a_ring(mut wires: Vec<Wires>) -> Vec<Wires> {
 #[test]
 fn mixed_sizes_arrive_in_order_and_whole() {
     for (name, mut machine) in machines(3) {
-        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 10_000, 20_000, 150_000, 600_000];
+        let lengths = [0, 1, 7, 8, SHORT_BYTES, SHORT_BYTES + 1, 1000, 4096, 10_000, 16_384, 20_000, 150_000, 600_000];
         for round in 0..60 {
             for from in 0..3 {
                 for to in 0..3 {

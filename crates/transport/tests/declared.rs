@@ -11,8 +11,14 @@ use towpath_transport::wrap::{Faults, Faulty};
 use towpath_transport::{Wire, Wires};
 
 /// Only what is declared gets a ring.
-const DECLARED_ONLY: Settings =
-    Settings { hot_sends: 0, ring_bytes: 64 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
+const DECLARED_ONLY: Settings = Settings {
+    hot_sends: 0,
+    ring_bytes: 64 * 1024,
+    ring_lines: 64,
+    arena_bytes: RING_AREA,
+    windows: true,
+    staging_bytes: None,
+};
 
 const PAGE: usize = 4096;
 
@@ -133,6 +139,7 @@ fn topologies_come_and_go_among_messages() {
     let kinds = [
         ("roomy", DECLARED_ONLY, 1),
         ("roomy and observed", Settings { hot_sends: 2, ..DECLARED_ONLY }, 2),
+        ("staged", Settings { hot_sends: 2, staging_bytes: Some(24 << 10), ..DECLARED_ONLY }, 5),
         ("short", Settings { hot_sends: 2, arena_bytes: 9 * PAGE, ..DECLARED_ONLY }, 3),
         ("short and no windows", Settings { windows: false, arena_bytes: 5 * PAGE, ..DECLARED_ONLY }, 4),
     ];
@@ -183,4 +190,65 @@ fn a_topology_does_not_wait_for_processes_of_another_one() {
     assert!(machine.wire(0).has_granted(2));
     machine.finish("rank 1 is back");
     assert!(machine.wire(0).has_granted(1));
+}
+
+#[test]
+fn staged_payload_stays_until_it_is_read_though_the_stream_moves() {
+    let mut machine = plain(3, Settings { staging_bytes: Some(64 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY });
+    for receiver in [0, 2] {
+        machine.wire(receiver).declare(1, &sources(&[(1, 1)]));
+    }
+    machine.finish("declaration");
+    let send = |machine: &mut Machine<Wires>, to, count| {
+        (0..count).for_each(|_| machine.send(1, to, 8000));
+        machine.turns(1, 10);
+    };
+    send(&mut machine, 0, 4);
+    // Rank 0 computes as soon as it has taken the ring back.
+    machine.wire(0).undeclare(1);
+    machine.wire(0).declare(2, &sources(&[(2, 3)]));
+    machine.turns(1, 10);
+    assert_eq!(machine.wire(1).copied_limit(PeerIndex(0)), PAGE, "the stream goes through the slot");
+    // Longer than the area.
+    send(&mut machine, 2, 8);
+    send(&mut machine, 0, 1);
+    send(&mut machine, 2, 8);
+    machine.finish("everything is read");
+}
+
+#[test]
+fn an_idle_stream_that_moved_does_not_keep_the_staging_area_from_others() {
+    let mut machine = plain(3, Settings { staging_bytes: Some(256 << 10), arena_bytes: 26 * PAGE, ..DECLARED_ONLY });
+    for receiver in [0, 2] {
+        machine.wire(receiver).declare(1, &sources(&[(1, 1)]));
+    }
+    machine.finish("declaration");
+    machine.send(1, 0, 8000);
+    machine.finish("a staged message");
+    machine.wire(0).undeclare(1);
+    machine.wire(0).declare(2, &sources(&[(2, 3)]));
+    machine.finish("another place");
+    assert_eq!(machine.wire(1).copied_limit(PeerIndex(0)), PAGE, "the stream goes through the slot");
+    // Rows with even numbers, several laps of the area.
+    for number in 0..40 {
+        machine.send(1, 2, 40_000);
+        assert!(number % 2 == 1 || machine.published(1) == 0, "row {number} was not staged");
+        machine.finish("row");
+    }
+}
+
+#[test]
+fn rows_that_a_small_ring_has_no_room_for_are_staged() {
+    let settings = Settings { staging_bytes: Some(256 << 10), arena_bytes: 2 * PAGE, ..DECLARED_ONLY };
+    let mut machine = plain(3, settings);
+    machine.wire(0).declare(1, &sources(&[(1, 1), (2, 1)]));
+    machine.finish("declaration");
+    assert_eq!(rings(&mut machine, 0), [(1, PAGE), (2, PAGE)]);
+    assert!(machine.wire(1).copied_limit(PeerIndex(0)) < 8000);
+    // Rows have even numbers.
+    for number in 0..40 {
+        machine.send(1, 0, 8000);
+        assert!(number % 2 == 1 || machine.published(1) == 0, "row {number} was not staged");
+        machine.finish("row");
+    }
 }

@@ -16,8 +16,14 @@ const WIDTH: usize = 8;
 fn a_rank_touches_little_of_the_segment() {
     let file = create_file("towpath-memory").unwrap();
     let touched = || rustix::fs::fstat(&file).unwrap().st_blocks as usize * 512 / RANKS / 1024;
-    let settings =
-        Settings { hot_sends: 4, ring_bytes: 64 * 1024, ring_lines: 32, arena_bytes: RING_AREA, windows: true };
+    let settings = Settings {
+        hot_sends: 4,
+        ring_bytes: 64 * 1024,
+        ring_lines: 32,
+        arena_bytes: RING_AREA,
+        windows: true,
+        staging_bytes: None,
+    };
     let wire = |own| Wires::with_settings(Segment::map(&file, RANKS, own).unwrap(), settings);
     let mut machine = Machine::new((0..RANKS).map(wire).collect::<Vec<_>>());
     let at_start = touched();

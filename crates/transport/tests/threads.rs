@@ -22,7 +22,8 @@ fn plan(ranks: usize, own: usize, messages: usize) -> Vec<(usize, usize)> {
     let mut random = Traffic::new(own as u64 + 11);
     let mut length = move || match random.below(40) {
         0 => (random.below(ranks), random.below(400_000)),
-        1..10 => (random.below(ranks), random.below(5000)),
+        1 | 2 => (random.below(ranks), random.below(70_000)),
+        3..10 => (random.below(ranks), random.below(5000)),
         _ => (random.below(ranks), random.below(SHORT_BYTES + 1)),
     };
     (0..messages).map(|_| length()).collect()
@@ -75,7 +76,14 @@ fn run_all(wires: Vec<Wires>, messages: usize, cores: usize, disturb: Disturbanc
 }
 
 fn settings() -> Settings {
-    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true }
+    Settings {
+        hot_sends: 4,
+        ring_bytes: 16 * 1024,
+        ring_lines: 64,
+        arena_bytes: RING_AREA,
+        windows: true,
+        staging_bytes: None,
+    }
 }
 
 #[test]
@@ -92,6 +100,20 @@ fn more_ranks_than_cores_sleep_and_are_woken() {
 fn small_rings_and_no_rings_at_all() {
     run(3, 2, Settings { hot_sends: 1, ring_lines: 2, ..settings() });
     run(3, 2, Settings { hot_sends: 0, ..settings() });
+}
+
+#[test]
+fn staged_payload_goes_to_several_peers() {
+    for (ranks, staging_bytes) in [(2, 1 << 20), (3, 256 << 10), (8, 64 << 10)] {
+        run(ranks, 2, Settings { hot_sends: 1, staging_bytes: Some(staging_bytes), ..settings() });
+    }
+}
+
+#[test]
+fn rings_change_while_payload_is_staged() {
+    let area = 64 << 10;
+    let settings = Settings { hot_sends: 2, arena_bytes: area, staging_bytes: Some(256 << 10), ..settings() };
+    run_all(wires(8, settings), 1000, 2, declare_now_and_then);
 }
 
 /// Each rank declares a ring, withdraws it, and goes on, at other times than the others: whoever waits before a gate sleeps.

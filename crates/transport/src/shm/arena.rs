@@ -12,6 +12,11 @@ impl Arena {
         Arena { free: vec![(0, bytes)] }
     }
 
+    /// How much is free.
+    pub(crate) fn free_bytes(&self) -> usize {
+        self.free.iter().map(|(_, length)| length).sum()
+    }
+
     /// Takes `bytes` out; `None` when no range is long enough.
     pub(crate) fn take(&mut self, bytes: usize) -> Option<usize> {
         let index = self.free.iter().position(|(_, length)| *length >= bytes)?;

@@ -26,7 +26,7 @@ pub(crate) const PARTS: u8 = 2;
 pub(crate) enum Kind {
     /// A message whose payload lies in the line.
     Inline = 1,
-    /// A message whose payload lies in a cell or in the ring's payload bytes.
+    /// A message whose payload lies in a cell, in the staging area or in the ring's payload bytes.
     Stored = 2,
     /// Last entry of this path: the stream goes on where the grant with this epoch says.
     Marker = 3,
@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Release = 7,
     /// One more part of the message before it is there.
     Part = 8,
+    /// Says only that everything before it is consumed when it is.
+    Nothing = 9,
 }
 
 /// What the wires say to each other.

@@ -1,12 +1,14 @@
 //! Where everything lies in the shared segment, as offsets computed alike by all ranks of a host.
 //!
 //! Behind the control pages: the table of header slots, one line per ordered pair, grouped by receiver; then one arena
-//! per rank with its outgoing cells, its bulk windows, the area out of which it grants rings to its senders, and the one
+//! per rank with its outgoing cells, its bulk windows, its staging area, the area out of which it grants rings to its senders, and the one
 //! out of which it makes boards for teams. Behind all arenas, mapped for itself because a rank can do without: one heap
 //! per rank, from which programs get memory that their peers can reach.
 //! The file is sparse: only what is touched exists.
 
 use towpath_base::control::{PAGE, behind_control_pages};
+
+use super::walk;
 
 /// Bytes of a cache line; unit of slots, ring lines and counters.
 pub const LINE: usize = 64;
@@ -20,8 +22,8 @@ pub const CELL_BYTES: usize = 4096;
 pub const OUT_WINDOWS: usize = 4;
 /// Bulk windows that a rank lends to its senders.
 pub const IN_WINDOWS: usize = 4;
-/// Bytes of a bulk window.
-pub const WINDOW_BYTES: usize = 512 * 1024;
+/// Bytes of a bulk window: as far as messages walk in it at most.
+pub const WINDOW_BYTES: usize = walk::LONGEST;
 /// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
 /// places that are equally far behind a boundary is up to a quarter slower: the processor takes loads for rereads of what it
 /// has just stored when their addresses agree in the last twelve bits.
@@ -58,7 +60,9 @@ pub const RESERVE_BYTES: usize = PAGE / 2;
 const CELLS_AT: usize = 0;
 const WINDOW_LINES_AT: usize = CELLS_AT + CELLS * CELL_BYTES;
 const WINDOWS_AT: usize = WINDOW_LINES_AT + PAGE;
-const SHARES_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_STRIDE;
+/// The staging area lies as one more window.
+const STAGING_AT: usize = WINDOWS_AT + (OUT_WINDOWS + IN_WINDOWS) * WINDOW_STRIDE;
+const SHARES_AT: usize = STAGING_AT + WINDOW_STRIDE;
 const RINGS_AT: usize = SHARES_AT + SHARES / SHARES_IN_PAGE * PAGE;
 const BOARDS_AT: usize = RINGS_AT + RING_AREA;
 const ARENA: usize = BOARDS_AT + BOARD_AREA;
@@ -116,6 +120,11 @@ impl Layout {
     /// First byte of a rank's window.
     pub fn window_bytes(&self, owner: usize, window: usize) -> usize {
         self.arena(owner) + WINDOWS_AT + window * WINDOW_STRIDE + WINDOW_SHIFT
+    }
+
+    /// First byte of a rank's staging area, which is as long as a window.
+    pub fn staging(&self, owner: usize) -> usize {
+        self.arena(owner) + STAGING_AT + WINDOW_SHIFT
     }
 
     /// The first line of a message of `owner` that its receiver may copy too.
@@ -218,7 +227,8 @@ mod tests {
             assert!(layout.cell(0, CELLS - 1) + CELL_BYTES <= layout.window_lines(0, 0));
             assert!(layout.window_lines(0, windows - 1) + WINDOW_LINES <= layout.reserve(0));
             assert_eq!(layout.reserve(0) + RESERVE_BYTES + WINDOW_SHIFT, layout.window_bytes(0, 0));
-            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.share(0, 0));
+            assert!(layout.window_bytes(0, windows - 1) + WINDOW_BYTES <= layout.staging(0));
+            assert!(layout.staging(0) + WINDOW_BYTES <= layout.share(0, 0));
             assert!(layout.share(0, SHARES - 1) + SHARE_BYTES <= layout.ring_area(0));
             assert_eq!(layout.share(0, SHARES_IN_PAGE) % PAGE, 0);
             assert!(layout.heaps_at() >= layout.length() && layout.heap_bytes() >= HEAP_UNIT);

@@ -2,7 +2,7 @@
 //!
 //! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot (`slot`) and moves
 //! to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`). Where a payload lies (in the line, in a
-//! cell of the sender, in the ring) is a field of the entry. Large messages run through windows (`bulk`). Every
+//! cell or in the staging area of the sender, in the ring) is a field of the entry. Large messages run through windows (`bulk`). Every
 //! structure has one writer at a time, so a process that dies never blocks others.
 
 mod arena;
@@ -26,7 +26,9 @@ mod send;
 mod share;
 mod sift;
 mod slot;
+mod staging;
 mod theft;
+mod walk;
 mod window;
 
 pub use declared::Section;
@@ -40,6 +42,7 @@ use towpath_base::ids::PeerIndex;
 use towpath_base::sync::{AtomicU64, MappedWords};
 use towpath_base::transfer::{CopyAcross, Source, Target};
 
+use crate::ahead::PrefetchHint;
 use crate::stores::Stores;
 use crate::{RegionKey, Sink};
 use arena::Arena;
@@ -53,6 +56,7 @@ use push::{Advance, Pushes, Whereabouts};
 use receive::Incoming;
 use ring::RingReceiver;
 use send::Outgoing;
+use staging::Staging;
 
 /// Smallest payload of a ring: its messages may be as long as those through a cell.
 const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
@@ -70,6 +74,8 @@ pub struct Settings {
     pub arena_bytes: usize,
     /// Whether this rank may use windows. Without them large messages go through the reserve, piece by piece.
     pub windows: bool,
+    /// Bytes that this rank stages for rings, at most [`layout::WINDOW_BYTES`]; `None`: as far as it walks, if it has room.
+    pub staging_bytes: Option<usize>,
 }
 
 impl Default for Settings {
@@ -82,6 +88,7 @@ impl Default for Settings {
             ring_lines: 64,
             arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
             windows: arena.is_none(),
+            staging_bytes: None,
         }
     }
 }
@@ -93,6 +100,9 @@ struct HotRing {
     lines: *const u8,
     /// How far it was read when idle rings were looked for last.
     seen: u32,
+    /// Where the payload of the next entry lies if it is as long as the last one in the ring.
+    /// `sift` neither uses nor updates it.
+    hint: PrefetchHint,
 }
 
 /// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by [`PeerIndex`] to
@@ -119,6 +129,7 @@ pub struct Shm {
     returning: usize,
     maker: Maker,
     cells: Cells,
+    staging: Staging,
     pushes: Pushes,
     pulls: Pulls,
     /// How payload for each local rank is written.
@@ -146,7 +157,9 @@ impl Shm {
         let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
         let doorbell = segment.own_control().doorbell.as_ptr();
         let pushes = Pushes::new(&segment);
-        let stores = Stores::new(peers.len());
+        let stores = Stores::new(peers.len(), segment.walk().bytes());
+        assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::WINDOW_BYTES), "too large a staging area");
+        let staging = Staging::new(settings.staging_bytes.unwrap_or(segment.staging_bytes()));
         Shm {
             doorbell,
             doorbell_words: peers.len().div_ceil(64),
@@ -164,6 +177,7 @@ impl Shm {
             returning: 0,
             maker: Maker::new(),
             cells: Cells::new(),
+            staging,
             pushes,
             pulls: Pulls::new(own),
             stores,
@@ -274,7 +288,7 @@ impl Shm {
         let mut moved = false;
         let mut index = 0;
         while index < self.pulls.running() {
-            let (from, advance, token) = self.pulls.step(&self.segment, index);
+            let (from, advance, token) = self.pulls.step(&self.segment, index, &self.stores);
             if advance != Advance::Nothing {
                 self.outgoing[from as usize].notify();
                 moved = true;

@@ -18,6 +18,7 @@ use super::share::{InHeap, Lines, copy_unit, direct_unit};
 use super::theft::{Readers, Theft};
 use super::window::{Shape, Window, WindowId, drained_count};
 use crate::copy;
+use crate::stores::Stores;
 use crate::streaming::Streaming;
 
 /// A message on its way out of a window.
@@ -38,13 +39,13 @@ impl Draining {
     }
 
     /// Drains every filled chunk.
-    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, streaming: &mut Streaming) -> Advance {
+    fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers, routines: &mut Routines) -> Advance {
         let mut advance = Advance::Nothing;
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
             let place = self.window.chunk(segment, self.drained);
             // SAFETY: the chunk is ours until counted, and `pull` promised that the target lives.
-            match unsafe { drain(&mut self.target, place, length, streaming, self.long) } {
+            match unsafe { routines.drain(&mut self.target, place, length, self.long) } {
                 Step::Done(_) => {}
                 Step::Pending => return advance,
             }
@@ -129,26 +130,48 @@ struct Pull {
     work: Work,
 }
 
-/// As [`Target::drain`], with the routine that suits the chunk.
-///
-/// # Safety
-/// As there.
-unsafe fn drain(target: &mut Target, place: *const u8, length: usize, streaming: &mut Streaming, long: bool) -> Step {
-    let Target::Bytes { pointer, length: room } = target else {
-        // SAFETY: handed through.
-        return unsafe { target.drain(place, length) };
-    };
-    let step = length.min(*room);
-    // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
-    unsafe {
-        match long {
-            true => streaming.copy(place, *pointer, step),
-            false => copy::row(place, *pointer, step),
+/// How chunks are copied.
+struct Routines {
+    streaming: Streaming,
+    /// The peer shares no cache with this process, as far as messages to the peer have shown.
+    far: bool,
+    /// Where chunks are fetched to that are then unpacked.
+    fetched: Vec<u8>,
+}
+
+impl Routines {
+    /// As [`Target::drain`], with the routine that suits the chunk. Unpackers load a few bytes at a
+    /// time, each of which would wait for a far core.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn drain(&mut self, target: &mut Target, place: *const u8, length: usize, long: bool) -> Step {
+        let Target::Bytes { pointer, length: room } = target else {
+            if !self.far {
+                // SAFETY: handed through.
+                return unsafe { target.drain(place, length) };
+            }
+            if self.fetched.len() < length {
+                self.fetched.resize(length, 0);
+            }
+            // SAFETY: the caller lends `length` bytes, and so many were fetched.
+            unsafe {
+                copy::fetch(place, self.fetched.as_mut_ptr(), length);
+                return target.drain(self.fetched.as_ptr(), length);
+            }
+        };
+        let step = length.min(*room);
+        // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
+        unsafe {
+            match long {
+                true => self.streaming.copy(place, *pointer, step),
+                false => copy::fetch(place, *pointer, step),
+            }
+            *pointer = pointer.add(step);
         }
-        *pointer = pointer.add(step);
+        *room -= step;
+        Step::Done(length)
     }
-    *room -= step;
-    Step::Done(length)
 }
 
 /// Messages from this length on may be longer than what a program reads of them soon: they may go past the caches.
@@ -176,12 +199,12 @@ pub(crate) struct Begun {
 impl Begun {
     /// Third word of the control entry.
     pub(crate) fn encode(&self) -> u64 {
-        u64::from(self.index) | u64::from(self.shape.log()) << 8 | u64::from(self.start) << 32
+        u64::from(self.index) | u64::from(self.shape.number()) << 8 | u64::from(self.start) << 32
     }
 
     /// Window, shape and start, back from the third word.
     pub(crate) fn decode(extra: u64) -> (u32, Shape, u32) {
-        ((extra & 0xFF) as u32, Shape::from_log((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
+        ((extra & 0xFF) as u32, Shape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
     }
 }
 
@@ -193,7 +216,7 @@ pub(crate) struct Pulls {
     provided: [usize; IN_WINDOWS],
     waiting: VecDeque<Wanted>,
     running: Vec<Pull>,
-    streaming: Streaming,
+    routines: Routines,
     readers: Readers,
     /// Copies from strides to strides; without it, only rows are copied without a window.
     across: Option<CopyAcross>,
@@ -207,7 +230,7 @@ impl Pulls {
             provided: [0; IN_WINDOWS],
             waiting: VecDeque::new(),
             running: Vec::new(),
-            streaming: Streaming::new(),
+            routines: Routines { streaming: Streaming::new(), far: false, fetched: Vec::new() },
             readers: Readers::default(),
             across: None,
         }
@@ -310,11 +333,12 @@ impl Pulls {
     }
 
     /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far, and what to report.
-    pub(crate) fn step(&mut self, segment: &Segment, index: usize) -> (u32, Advance, u64) {
+    pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &Stores) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);
+        self.routines.far = stores.is_far(from as usize);
         let advance = match &mut pull.work {
-            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.streaming),
+            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
             Work::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {
@@ -338,6 +362,58 @@ impl Pulls {
             let filled = window.filled();
             window.drain(filled);
             self.resting[window.id.index as usize - OUT_WINDOWS] = Some(filled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use towpath_base::transfer::Drain;
+
+    use super::*;
+
+    /// Takes bytes, every other time only, and notes where they came from last.
+    #[derive(Default)]
+    struct Slow {
+        taken: Vec<u8>,
+        place: usize,
+        calls: usize,
+    }
+
+    struct Shared(Rc<RefCell<Slow>>);
+
+    // SAFETY: reads the bytes that are lent, in the call only.
+    unsafe impl Drain for Shared {
+        unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
+            let mut slow = self.0.borrow_mut();
+            slow.calls += 1;
+            if slow.calls % 2 == 1 {
+                return Step::Pending;
+            }
+            slow.place = from.addr();
+            // SAFETY: so many bytes are lent.
+            slow.taken.extend(unsafe { std::slice::from_raw_parts(from, length) });
+            Step::Done(length)
+        }
+    }
+
+    #[test]
+    fn chunks_from_far_are_fetched_before_they_are_unpacked() {
+        let chunk: Vec<u8> = (0..9000).map(|at| (at * 7 + at / 256) as u8).collect();
+        for far in [false, true] {
+            let slow = Rc::<RefCell<Slow>>::default();
+            let mut routines = Routines { streaming: Streaming::new(), far, fetched: Vec::new() };
+            let mut target = Target::Unpacker { drain: Box::new(Shared(slow.clone())), length: 2 * chunk.len() };
+            for _ in 0..2 {
+                // SAFETY: the chunk lives.
+                let mut step = || unsafe { routines.drain(&mut target, chunk.as_ptr(), chunk.len(), false) };
+                assert_eq!((step(), step()), (Step::Pending, Step::Done(chunk.len())));
+            }
+            assert!(slow.borrow().taken == [&chunk[..], &chunk[..]].concat());
+            assert_eq!(slow.borrow().place == chunk.as_ptr().addr(), !far);
         }
     }
 }

@@ -54,20 +54,26 @@ pub(crate) struct Whereabouts {
 }
 
 const LENGTH_BITS: u32 = 48;
+/// Bits of the number of a window, of that of its shape; those of the lines' number follow.
+const WINDOW_BITS: u32 = 3;
+const SHAPE_BITS: u32 = 6;
 
 impl Whereabouts {
     pub(crate) fn encode(self) -> u64 {
-        let window = self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.log()) << 4);
+        let window =
+            self.window.map_or(0, |(index, shape)| u64::from(index + 1) | u64::from(shape.number()) << WINDOW_BITS);
         let share = self.share.map_or(0, |index| u64::from(index + 1));
-        self.length | (window | share << 8) << LENGTH_BITS
+        self.length | (window | share << (WINDOW_BITS + SHAPE_BITS)) << LENGTH_BITS
     }
 
     pub(crate) fn decode(word: u64) -> Whereabouts {
         let place = word >> LENGTH_BITS;
-        let (index, log, share) = ((place & 0xF) as u32, (place >> 4 & 0xF) as u32, (place >> 8) as u32);
+        let bits = |from: u32, count: u32| (place >> from) as u32 & ((1 << count) - 1);
+        let (index, shape) = (bits(0, WINDOW_BITS), bits(WINDOW_BITS, SHAPE_BITS));
+        let share = (place >> (WINDOW_BITS + SHAPE_BITS)) as u32;
         Whereabouts {
             length: word & ((1 << LENGTH_BITS) - 1),
-            window: (index > 0).then(|| (index - 1, Shape::from_log(log))),
+            window: (index > 0).then(|| (index - 1, Shape::from_number(shape))),
             share: share.checked_sub(1),
         }
     }
@@ -449,11 +455,13 @@ impl Pushes {
 mod tests {
     use super::*;
     use crate::shm::layout::SHARES;
+    use crate::shm::walk::{MOST_DOUBLINGS, Walk};
 
     #[test]
     fn whereabouts_survive_their_journey() {
         let last = Some(SHARES as u32 - 1);
-        for window in [None, Some((0, Shape::of(1))), Some((3, Shape::of(1 << 30)))] {
+        let shape = |length| Shape::of(length, Walk::from_number(MOST_DOUBLINGS));
+        for window in [None, Some((0, Shape::SMALL)), Some((3, shape(1 << 30)))] {
             for share in [None, Some(0), last] {
                 let place = Whereabouts { length: (1 << LENGTH_BITS) - 1, window, share };
                 assert_eq!(Whereabouts::decode(place.encode()), place);

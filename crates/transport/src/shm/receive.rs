@@ -10,10 +10,15 @@ use super::pull::Begun;
 use super::ring::{LINE_WORDS, RingReceiver};
 use super::segment::Segment;
 use super::slot::SlotReceiver;
+use super::staging::IN_RING;
 use super::window::{Window, WindowId};
 use super::{HotRing, Shm};
+use crate::ahead::PrefetchHint;
 use crate::{Arriving, Header, Sink};
 
+/// With more rings than these no payload is prefetched: it would fill the first-level cache.
+const FEW: usize = 8;
+const _: () = assert!(IN_RING <= PrefetchHint::MOST);
 /// Entries taken from one ring before the next one is looked at.
 const BATCH: usize = 32;
 
@@ -38,7 +43,7 @@ impl Incoming {
 
 /// What is left to do once an entry is consumed.
 enum Taken {
-    /// Nothing; so many payload bytes of the ring are free.
+    /// Nothing; so many payload bytes, of the ring or staged, are free.
     Entry(usize),
     /// The stream moves to the place granted with this epoch.
     Marker(u64),
@@ -70,8 +75,12 @@ impl Shm {
         for _ in 0..BATCH {
             let ring = &mut self.hot[index];
             let Some(line) = ring.receiver.ready() else {
+                let hint = ring.hint;
                 if ring.receiver.rest() {
                     self.outgoing[ring.from as usize].notify();
+                }
+                if self.hot.len() <= FEW {
+                    hint.prefetch();
                 }
                 return moved;
             };
@@ -82,6 +91,12 @@ impl Shm {
             let taken = unsafe { self.take_entry(from, line, sink) };
             match taken {
                 Taken::Entry(bytes) => {
+                    if (1..=IN_RING).contains(&bytes) {
+                        // SAFETY: as above; the payload lies in the ring.
+                        let (offset, _) = unsafe { entry::read_stored(line) };
+                        let (payload, taken) = (self.segment.at(offset), bytes.next_multiple_of(LINE));
+                        self.hot[index].hint = PrefetchHint::new(payload.wrapping_add(taken), bytes);
+                    }
                     if self.hot[index].receiver.advance(bytes) {
                         self.outgoing[from].notify();
                     }
@@ -190,7 +205,7 @@ impl Shm {
             kind if kind == Kind::Grant as u8 => self.granted(from, Grant::decode(words, extra)),
             kind if kind == Kind::Refuse as u8 => self.refused(from),
             kind if kind == Kind::Pull as u8 => self.serve(from, words[0], words[1], extra),
-            kind if kind == Kind::Part as u8 => {}
+            kind if kind == Kind::Part as u8 || kind == Kind::Nothing as u8 => {}
             kind if kind == Kind::Release as u8 => {
                 if let Some(token) = self.pushes.released(words[0]) {
                     sink.released(token);
@@ -243,7 +258,8 @@ impl Shm {
                 (words, self.segment.words(place.offset as usize, 1))
             };
             let receiver = RingReceiver::new(lines, progress, place.lines, place.bytes, place.provided);
-            self.hot.push(HotRing { from: from as u32, receiver, lines: self.segment.at(place.lines_at()), seen: 0 });
+            let (lines, hint) = (self.segment.at(place.lines_at()), PrefetchHint::NOTHING);
+            self.hot.push(HotRing { from: from as u32, receiver, lines, seen: 0, hint });
         } else {
             // The sender may have rung while the stream was in the ring.
             self.segment.own_control().doorbell[from / 64].fetch_or(1 << (from % 64), Ordering::AcqRel);

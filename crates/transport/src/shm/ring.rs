@@ -8,10 +8,10 @@
 use towpath_base::sync::Words;
 
 use super::layout::LINE;
-use crate::arriving::PART_BYTES;
 
-/// Of how many longer messages a pair touches memory before it looks for some that is free again.
+/// Of how many messages of more than `LONG` bytes a pair touches memory before it looks for some that is free again.
 const WALK: u32 = 4;
+const LONG: u32 = 8192;
 
 /// Messages up to so many bytes stay within the payload that is provided when that is at least a lap long.
 const SHORT: u32 = 2048;
@@ -61,7 +61,7 @@ impl<W: Words> RingSender<W> {
             return Some(Claim { line, payload: 0 });
         }
         let bytes = (bytes as u32).next_multiple_of(LINE as u32);
-        let walk = if bytes > PART_BYTES as u32 { WALK * bytes } else { 0 };
+        let walk = if bytes > LONG { WALK * bytes } else { 0 };
         let payload = match self.payload.place(bytes) {
             // Before fresh pages are touched, see whether used ones are free again. Longer messages rather go on: a look is a
             // line from the other core, and the lines behind have left its cache.
@@ -73,6 +73,29 @@ impl<W: Words> RingSender<W> {
         };
         self.payload.take(payload, bytes);
         Some(Claim { line, payload: payload as usize })
+    }
+
+    /// How many entries were handed over, modulo the width of the word.
+    #[inline]
+    pub(crate) fn committed(&self) -> u32 {
+        self.next
+    }
+
+    /// True when the receiver has consumed entry `number`, counted from 1 modulo the width of the word, which was handed over.
+    #[inline]
+    pub(crate) fn has_consumed(&mut self, number: u32) -> bool {
+        // No more entries are under way than there are lines, so one that lies farther back is consumed, however far.
+        let behind = self.next.wrapping_sub(number);
+        let is_consumed = |ring: &Self| ring.next.wrapping_sub(ring.consumed) <= behind;
+        if behind <= self.mask && !is_consumed(self) {
+            self.look();
+        }
+        behind > self.mask || is_consumed(self)
+    }
+
+    /// True when the receiver has consumed an entry of this ring.
+    pub(crate) fn has_consumed_some(&mut self) -> bool {
+        self.next != 0 && self.has_consumed(1)
     }
 
     /// True when so many lines can be claimed.
@@ -346,6 +369,28 @@ mod tests {
     }
 
     #[test]
+    fn entries_are_consumed_in_order_and_for_good() {
+        let (mut sender, mut receiver) = pair(4, 256);
+        assert!(!sender.has_consumed_some());
+        let send = |sender: &mut RingSender<Private>| {
+            sender.claim(0).expect("a line");
+            sender.commit();
+        };
+        (0..3).for_each(|_| send(&mut sender));
+        assert!(!sender.has_consumed_some() && !sender.has_consumed(3));
+        assert!(receiver.ready().is_some());
+        receiver.advance(0);
+        receiver.rest();
+        assert!(sender.has_consumed_some() && sender.has_consumed(1));
+        assert!(!sender.has_consumed(2) && !sender.has_consumed(3));
+        // After so many entries that the count has wrapped.
+        (sender.next, sender.consumed) = (2, u32::MAX);
+        assert!(sender.has_consumed(u32::MAX) && sender.has_consumed(u32::MAX / 3) && sender.has_consumed(5));
+        sender.progress.store_release(0, u32::MAX);
+        assert!(!sender.has_consumed(0) && !sender.has_consumed(2));
+    }
+
+    #[test]
     fn payload_starts_again_at_zero_when_all_is_consumed() {
         let (mut sender, mut receiver) = pair(8, 1024);
         assert_eq!(sender.claim(700).unwrap().payload, 0);
@@ -361,21 +406,21 @@ mod tests {
     fn a_message_in_parts_is_followed_line_by_line_and_longer_ones_walk() {
         let (mut sender, mut receiver) = pair(16, 128 * 1024);
         let mut places = Vec::new();
+        let step = 2 * LONG as usize;
         for _ in 0..5 {
             assert!(sender.has_lines(2));
-            places.push(sender.claim(2 * PART_BYTES).unwrap().payload);
+            places.push(sender.claim(step).unwrap().payload);
             sender.commit();
             let follower = receiver.follower();
             assert!(follower.is_here(0) && !follower.is_here(1));
             sender.claim(0).unwrap();
             sender.commit();
             assert!(follower.is_here(1) && !follower.is_here(2));
-            receiver.advance(2 * PART_BYTES);
+            receiver.advance(step);
             receiver.advance(0);
             receiver.rest();
         }
         assert!(!sender.has_lines(17));
-        let step = 2 * PART_BYTES;
         assert_eq!(places, [0, step, 2 * step, 3 * step, 4 * step]);
     }
 

@@ -8,7 +8,8 @@ use towpath_base::sync::{AtomicU64, MappedLongWords, MappedWords, Ordering};
 use towpath_machine::memory::{Mapping, check_headroom, has_no_limit};
 use towpath_machine::wait;
 
-use super::layout::{CELL_BYTES, Layout, RANK_LIMIT};
+use super::layout::{CELL_BYTES, Layout, OUT_WINDOWS, RANK_LIMIT};
+use super::walk::{self, Walk};
 use super::window::{Shape, WindowId};
 use crate::error::Error;
 
@@ -26,6 +27,7 @@ pub struct Segment {
     /// Bytes that this rank takes before it looks at the limit of its memory group again; `None` without a limit.
     allowance: Option<Arc<AtomicU64>>,
     windows: bool,
+    walk: Walk,
 }
 
 impl Segment {
@@ -57,7 +59,9 @@ impl Segment {
         let allowance = left.map(|_| Arc::new(AtomicU64::new(0)));
         let heaps = Mapping::part(file, layout.heaps_at(), ranks * layout.heap_bytes()).ok().map(Arc::new);
         let boundless = has_no_limit(file);
-        Ok(Segment { mapping: Arc::new(mapping), heaps, boundless, layout, ranks, own, allowance, windows: true })
+        let mapping = Arc::new(mapping);
+        let walk = if boundless { Walk::of_host(ranks, left) } else { Walk::SHORTEST };
+        Ok(Segment { mapping, heaps, boundless, layout, ranks, own, allowance, windows: true, walk })
     }
 
     /// The segment for a wire that may use windows, or must do with the reserve of the first one.
@@ -219,7 +223,23 @@ impl Segment {
             }
             true
         };
-        [Shape::of(length), Shape::SMALL].into_iter().find(|shape| provide(shape))
+        // Messages under way at the same time walk round one long window and some short ones, unless they are as long
+        // themselves: all together shall stay in the shared cache.
+        let first = matches!(id.index as usize, 0 | OUT_WINDOWS);
+        let walk = if first || length >= walk::LONGEST / 2 { self.walk } else { Walk::SHORTEST };
+        [Shape::of(length, walk), Shape::of(length, Walk::SHORTEST), Shape::SMALL]
+            .into_iter()
+            .find(|shape| provide(shape))
+    }
+
+    /// How far this rank walks.
+    pub(crate) fn walk(&self) -> Walk {
+        self.walk
+    }
+
+    /// How many bytes this rank may stage: as many as it walks round, where that is worth it.
+    pub(crate) fn staging_bytes(&self) -> usize {
+        if self.windows && self.walk.is_long() { self.walk.bytes() } else { 0 }
     }
 
     /// `count` words from `offset` on, as shared words.

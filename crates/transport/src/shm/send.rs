@@ -13,7 +13,8 @@ use super::layout::{CELL_BYTES, CELLS, LINE, RingPlace};
 use super::ring::{Claim, LINE_WORDS, RingSender};
 use super::segment::Segment;
 use super::slot::SlotSender;
-use crate::arriving::{PART_BYTES, parts};
+use super::staging::{Entry, IN_RING, Staging};
+use crate::arriving::{IN_PARTS, part, parts};
 use crate::stores::Stores;
 use crate::{Header, NoResource, SHORT_BYTES, copy};
 
@@ -32,6 +33,9 @@ pub(super) struct Outgoing {
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
     limit: u32,
+    /// How many places the stream has had before this one, and how many entries had gone through the slot by then.
+    places: u32,
+    slot_commits: u32,
     /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
     pub(super) detour: bool,
     pub(super) lost: bool,
@@ -50,6 +54,8 @@ impl Outgoing {
             // SAFETY: the wire holds the segment and drops this before.
             slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
             limit: CELL_BYTES as u32,
+            places: 0,
+            slot_commits: 0,
             detour: false,
             lost: false,
             obedience: Obedience::new(hot_sends),
@@ -74,6 +80,18 @@ impl Outgoing {
         self.slot.commit();
         self.page().doorbell[own / 64].fetch_or(1 << (own % 64), Ordering::AcqRel);
         self.notify();
+    }
+
+    /// True when the peer has consumed an entry, or is gone.
+    fn has_consumed(&mut self, entry: Entry) -> bool {
+        // A peer reads a place to its end before the next one.
+        let earlier = entry.place != self.places;
+        match &mut self.ring {
+            _ if self.lost => true,
+            Some(ring) if earlier => ring.sender.has_consumed_some(),
+            Some(ring) => ring.sender.has_consumed(entry.number),
+            None => earlier && self.slot.commits() != self.slot_commits && self.slot.is_free(),
+        }
     }
 
     /// Writes one control entry if there is room.
@@ -201,6 +219,14 @@ impl Shm {
         self.outgoing[to].limit as usize
     }
 
+    /// As [`crate::Wire::copied_row_limit`].
+    #[inline]
+    pub fn copied_row_limit(&self, to: usize) -> usize {
+        let out = &self.outgoing[to];
+        let limit = out.limit as usize;
+        if out.ring.is_some() { limit.max(self.staging.largest()) } else { limit }
+    }
+
     /// As [`crate::Wire::copied`], to a local rank.
     ///
     #[inline]
@@ -229,15 +255,16 @@ impl Shm {
         if self.outgoing[to].detour && self.detour(to)? {
             return Ok(());
         }
+        let stored = if length > SHORT_BYTES { length } else { 0 };
+        let staged = if self.outgoing[to].ring.is_some() { self.stage(stored) } else { None };
         let out = &mut self.outgoing[to];
-        if length > out.limit as usize {
+        if staged.is_none() && length > out.limit as usize {
             return Err(NoResource);
         }
-        let stored = if length > SHORT_BYTES { length } else { 0 };
         if out.ring.is_none() {
             return self.copied_by_slot(to, header, length, fill);
         }
-        let (ring, claim) = out.claim(&self.segment, stored)?;
+        let (ring, claim) = out.claim(&self.segment, if staged.is_some() { 0 } else { stored })?;
         let stores = &mut self.stores;
         // SAFETY: the claimed line and payload are ours until committed.
         unsafe {
@@ -246,13 +273,16 @@ impl Shm {
                 entry::write(line, Kind::Inline, 0, length, header);
                 fill(line.add(INLINE_AT), stores);
             } else {
-                let offset = ring.place.payload_at() + claim.payload;
+                let offset = staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
                 fill(self.segment.at(offset), stores);
                 entry::write(line, Kind::Stored, 0, 0, header);
                 entry::write_stored(line, offset, length);
             }
         }
         ring.sender.commit();
+        if let Some(staged) = staged {
+            staged.commit(&mut self.staging, out.last_entry(to));
+        }
         out.notify();
         Ok(())
     }
@@ -269,18 +299,37 @@ impl Shm {
         payload: *const u8,
         length: usize,
     ) -> Result<(), NoResource> {
-        let out = &mut self.outgoing[to];
-        if length > PART_BYTES
-            && let Some(ring) = &mut out.ring
-            && !out.detour
-            && length <= out.limit as usize
-            && ring.sender.has_lines(parts(length))
-        {
+        if length >= IN_PARTS && self.outgoing[to].has_lines(length) {
+            let staged = self.stage(length);
+            let out = &mut self.outgoing[to];
+            if staged.is_none() && length > out.limit as usize {
+                return Err(NoResource);
+            }
             // SAFETY: handed through.
-            return unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length) };
+            unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)? };
+            if let Some(staged) = staged {
+                staged.commit(&mut self.staging, out.last_entry(to));
+            }
+            return Ok(());
         }
         // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
         self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
+    }
+
+    /// A block of the staging area for a payload that is worth it, if one is free.
+    #[inline]
+    fn stage(&mut self, bytes: usize) -> Option<Staged> {
+        if bytes <= IN_RING {
+            return None;
+        }
+        let (outgoing, segment) = (&mut self.outgoing, &self.segment);
+        let area = segment.layout().staging(self.own);
+        let begin = self.staging.claim(
+            bytes,
+            |entry| outgoing[entry.peer as usize].has_consumed(entry),
+            |from, bytes| segment.populate(area + from, bytes),
+        )?;
+        Some(Staged { offset: area + begin, begin, bytes })
     }
 
     fn copied_by_slot(
@@ -382,7 +431,12 @@ impl Shm {
             let marker = Control { kind: Kind::Marker, words: [grant.epoch, 0], extra: 0 };
             if out.try_control(self.own, &marker) {
                 out.obedience.obeyed();
+                let in_slot = out.ring.is_none() && grant.place.is_none();
                 out.move_to(&self.segment, grant);
+                // What was staged in earlier places is known to be read when this is, or the marker in the slot.
+                if !in_slot && self.staging.holds_for(to as u32) {
+                    out.backlog.push_front(Control { kind: Kind::Nothing, words: [0, 0], extra: 0 });
+                }
                 moved = true;
             }
         }
@@ -400,7 +454,36 @@ impl Shm {
     }
 }
 
+/// A block of the staging area that no entry names yet.
+#[derive(Clone, Copy)]
+struct Staged {
+    /// Of its first byte in the segment.
+    offset: usize,
+    begin: usize,
+    bytes: usize,
+}
+
+impl Staged {
+    #[inline]
+    fn commit(self, staging: &mut Staging, entry: Entry) {
+        staging.commit(self.begin, self.bytes, entry);
+    }
+}
+
 impl Outgoing {
+    /// True when a message of `length` bytes can go through the ring in parts now.
+    #[inline]
+    fn has_lines(&mut self, length: usize) -> bool {
+        !self.detour && self.ring.as_mut().is_some_and(|ring| ring.sender.has_lines(parts(length)))
+    }
+
+    /// The entry that was handed over last, through the ring to local rank `to`.
+    #[inline]
+    fn last_entry(&self, to: usize) -> Entry {
+        let number = self.ring.as_ref().map_or(0, |ring| ring.sender.committed());
+        Entry { peer: to as u32, place: self.places, number }
+    }
+
     /// A line of the ring and `bytes` of its payload, whose pages are provided.
     #[inline]
     fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, Claim), NoResource> {
@@ -418,7 +501,8 @@ impl Outgoing {
     }
 
     /// Writes a message into the ring part by part, each with an entry of its own, so that the receiver copies the first
-    /// while this side writes the next. There must be as many free lines as parts.
+    /// while this side writes the next; the payload lies in the staged block, if there is one. There must be as many free
+    /// lines as parts.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -430,17 +514,20 @@ impl Outgoing {
         header: &Header,
         payload: *const u8,
         length: usize,
+        staged: Option<Staged>,
     ) -> Result<(), NoResource> {
-        let (ring, mut claim) = self.claim(segment, length)?;
-        let offset = ring.place.payload_at() + claim.payload;
-        let mut at = 0;
-        loop {
-            let bytes = PART_BYTES.min(length - at);
+        let (ring, mut claim) = self.claim(segment, if staged.is_some() { 0 } else { length })?;
+        let offset = staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
+        for number in 0..parts(length) {
+            if number > 0 {
+                claim = ring.sender.claim(0).expect("the lines were counted");
+            }
+            let part = part(length, number);
             // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
-                stores.copy(to, payload.add(at), segment.at(offset + at), bytes);
-                if at == 0 {
+                stores.copy(to, payload.add(part.start), segment.at(offset + part.start), part.len());
+                if number == 0 {
                     entry::write(line, Kind::Stored, PARTS, 0, header);
                     entry::write_stored(line, offset, length);
                 } else {
@@ -448,11 +535,6 @@ impl Outgoing {
                 }
             }
             ring.sender.commit();
-            at += bytes;
-            if at == length {
-                break;
-            }
-            claim = ring.sender.claim(0).expect("the lines were counted");
         }
         // Whoever was awake for the first part waits for the others without sleep.
         self.notify();
@@ -461,6 +543,7 @@ impl Outgoing {
 
     /// The marker is written: the stream goes on in the granted place.
     fn move_to(&mut self, segment: &Segment, grant: Grant) {
+        let stays = self.ring.is_none() && grant.place.is_none();
         self.ring = grant.place.map(|place| {
             let (lines_at, count) = (place.lines_at(), place.lines);
             // SAFETY: the wire holds the segment and drops this before.
@@ -472,6 +555,10 @@ impl Outgoing {
             let sender = RingSender::new(lines, progress, count, place.bytes, place.provided);
             Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
         });
+        self.places = self.places.wrapping_add(1);
+        if !stays {
+            self.slot_commits = self.slot.commits();
+        }
         self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;
     }
 }

@@ -6,9 +6,11 @@
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
 
+use super::Shm;
+use super::entry::{self, PARTS, Read};
 use super::layout::LINE;
-use super::{Shm, entry};
-use crate::{Choice, Header};
+use crate::arriving::parts;
+use crate::{Arriving, Choice, Header, Payload};
 
 impl Shm {
     /// As [`crate::Wire::sift`].
@@ -49,17 +51,43 @@ impl Shm {
             // SAFETY: the line is full and ours until `advance`.
             let read = unsafe { entry::read(line) };
             // SAFETY: as above.
-            let (payload, length, stored) = unsafe { self.payload(line, &read) }?;
+            let (payload, length, stored, further) = match unsafe { self.payload(line, &read) } {
+                Some((payload, length, stored)) => (payload, length, stored, 0),
+                // SAFETY: as above.
+                None => unsafe { self.whole_parts(index, line, &read) }?,
+            };
             let choice = take(self.peers[from], &read.header(), payload, length);
             if choice == Choice::Leave {
                 return Some(choice);
             }
-            if self.hot[index].receiver.advance(stored) {
+            let receiver = &mut self.hot[index].receiver;
+            let mut published = receiver.advance(stored);
+            for _ in 0..further {
+                published |= receiver.advance(0);
+            }
+            if published {
                 self.outgoing[from].notify();
             }
             if choice != Choice::More {
                 return Some(choice);
             }
         }
+    }
+
+    /// A message in parts at the front of ring `index`, once all are there: its payload and length, how many bytes lie
+    /// outside the line, and how many further entries belong to it. `None` for a control entry.
+    ///
+    /// # Safety
+    /// As [`Shm::payload`].
+    #[inline(never)]
+    unsafe fn whole_parts(&self, index: usize, line: *const u8, read: &Read) -> Option<(*const u8, usize, usize, u32)> {
+        if read.bits() & PARTS == 0 {
+            return None;
+        }
+        // SAFETY: handed through.
+        let (offset, length) = unsafe { entry::read_stored(line) };
+        let pointer = self.segment.at(offset).cast_const();
+        let arriving = Arriving { pointer, length, follower: self.hot[index].receiver.follower() };
+        Some((arriving.whole(), length, length, parts(length) - 1))
     }
 }

@@ -22,6 +22,11 @@ impl<W: Words> SlotSender<W> {
         self.line.load_acquire(0) == self.empty
     }
 
+    /// How often the line was handed over, modulo half of the range of a word.
+    pub(crate) fn commits(&self) -> u32 {
+        self.empty / 2
+    }
+
     /// Hands the line, filled but for the flag, to the receiver.
     #[inline]
     pub(crate) fn commit(&mut self) {

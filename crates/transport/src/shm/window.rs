@@ -6,8 +6,9 @@
 
 use towpath_base::sync::{MappedWords, Words};
 
-use super::layout::{CHUNKS, LINE, RESERVE_BYTES, WINDOW_BYTES, WINDOW_LINES};
+use super::layout::{CHUNKS, LINE, RESERVE_BYTES, WINDOW_LINES};
 use super::segment::Segment;
+use super::walk::Walk;
 
 const FILLED: usize = 0;
 const END: usize = 1;
@@ -27,38 +28,48 @@ const RESERVE_LOG: u32 = SMALLEST_CHUNK_LOG - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     log: u32,
+    /// How far messages walk in the window, where they do.
+    walk: Walk,
 }
+
+/// Bits of a shape's number in front of the walk's.
+const LOG_BITS: u32 = 4;
 
 impl Shape {
     /// Two chunks in the reserve: how messages of any length arrive where memory is short.
-    pub(crate) const RESERVE: Shape = Shape { log: RESERVE_LOG };
+    pub(crate) const RESERVE: Shape = Shape::unwalked(RESERVE_LOG);
 
     /// For any message where little memory is left.
-    pub(crate) const SMALL: Shape = Shape { log: SMALLEST_CHUNK_LOG };
+    pub(crate) const SMALL: Shape = Shape::unwalked(SMALLEST_CHUNK_LOG);
+
+    const fn unwalked(log: u32) -> Shape {
+        Shape { log, walk: Walk::SHORTEST }
+    }
 
     /// Chunks for a message of `length` bytes: an eighth of it, so that both sides copy most of the
     /// time, but neither so small that counting dominates nor so large that a chunk leaves the
     /// caches.
-    pub(crate) fn of(length: usize) -> Shape {
+    pub(crate) fn of(length: usize, walk: Walk) -> Shape {
         if length <= SHORT {
             return Shape::SMALL;
         }
         let log = (length / 8).next_power_of_two().trailing_zeros();
-        Shape { log: log.clamp(SMALLEST_CHUNK_LOG + 1, LARGEST_CHUNK_LOG) }
+        Shape { log: log.clamp(SMALLEST_CHUNK_LOG + 1, LARGEST_CHUNK_LOG), walk }
     }
 
-    /// Back from [`Shape::log`].
+    /// Back from [`Shape::number`].
     ///
     /// # Panics
     /// When no shape has that number.
-    pub(crate) fn from_log(log: u32) -> Shape {
-        assert!((RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has the shape {log}");
-        Shape { log }
+    pub(crate) fn from_number(number: u32) -> Shape {
+        let log = number & ((1 << LOG_BITS) - 1);
+        assert!((RESERVE_LOG..=LARGEST_CHUNK_LOG).contains(&log), "no window has the shape {number}");
+        Shape { log, walk: Walk::from_number(number >> LOG_BITS) }
     }
 
-    /// The number by which the other side knows the shape.
-    pub(crate) fn log(self) -> u32 {
-        self.log
+    /// The number by which the other side knows the shape: six bits.
+    pub(crate) fn number(self) -> u32 {
+        self.log | self.walk.number() << LOG_BITS
     }
 
     pub(crate) fn chunk_bytes(self) -> usize {
@@ -70,16 +81,15 @@ impl Shape {
         if self.log == RESERVE_LOG { 2 } else { CHUNKS as u32 }
     }
 
-    /// True when messages walk round the window instead of beginning at its first chunk. That is a
-    /// fifth faster for larger chunks, because the caches of both sides have let go of the lines by
-    /// then; smaller messages touch less memory.
+    /// True when messages walk round the window (see [`Walk`]) instead of beginning at its first
+    /// chunk, which touches less memory.
     fn walks(self) -> bool {
         self.log > SMALLEST_CHUNK_LOG
     }
 
     /// Places for chunks.
     fn places(self) -> u32 {
-        if self.walks() { (WINDOW_BYTES >> self.log) as u32 } else { self.chunks() }
+        if self.walks() { (self.walk.bytes() >> self.log) as u32 } else { self.chunks() }
     }
 
     /// The place of chunk `count` of a message that began at count `start`.
@@ -202,27 +212,31 @@ pub(crate) fn drained_count(segment: &Segment, id: WindowId) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::WINDOW_BYTES;
     use super::*;
 
     #[test]
     fn every_shape_fits_window_and_length_words() {
-        for length in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2] {
-            let shape = Shape::of(length);
-            assert_eq!(Shape::from_log(shape.log()), shape);
+        for (number, length) in [0, 1, 4096, 20_000, 65_536, 1 << 20, usize::MAX / 2].into_iter().enumerate() {
+            let shape = Shape::of(length, Walk::from_number(number as u32 % 3));
+            assert_eq!(Shape::from_number(shape.number()), shape);
             assert!(shape.places() as usize * shape.chunk_bytes() <= WINDOW_BYTES && shape.places() >= shape.chunks());
             assert!(shape.chunk_bytes() <= 0xFFFF && shape.chunks() >= 4);
             assert!(LENGTHS + shape.chunks() as usize / 2 <= DRAINED);
         }
-        assert_eq!(Shape::from_log(Shape::RESERVE.log()), Shape::RESERVE);
+        assert_eq!(Shape::from_number(Shape::RESERVE.number()), Shape::RESERVE);
         assert_eq!(Shape::RESERVE.reach(7, 1 << 20), RESERVE_BYTES);
     }
 
     #[test]
     fn a_window_is_used_as_far_as_messages_reach() {
-        let shape = Shape::of(32 << 10);
-        assert_eq!((shape.chunk_bytes(), shape.places()), (8 << 10, 64));
-        assert_eq!(shape.reach(0, 32 << 10), 48 << 10);
-        assert_eq!(shape.reach(62, 32 << 10), WINDOW_BYTES);
+        for walk in [0, 1, 2].map(Walk::from_number) {
+            let shape = Shape::of(32 << 10, walk);
+            let places = (walk.bytes() >> 13) as u32;
+            assert_eq!((shape.chunk_bytes(), shape.places()), (8 << 10, places));
+            assert_eq!(shape.reach(0, 32 << 10), 48 << 10);
+            assert_eq!(shape.reach(places - 2, 32 << 10), walk.bytes());
+        }
         assert_eq!(Shape::SMALL.reach(62, 5000), 12 << 10);
         assert_eq!(Shape::SMALL.reach(0, 1 << 30), CHUNKS * Shape::SMALL.chunk_bytes());
     }

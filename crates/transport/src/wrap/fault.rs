@@ -158,6 +158,10 @@ impl<W: Wire> Wire for Faulty<W> {
         self.inner.copied_limit(to)
     }
 
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        self.inner.copied_row_limit(to)
+    }
+
     fn copied(
         &mut self,
         to: PeerIndex,

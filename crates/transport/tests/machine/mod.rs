@@ -458,9 +458,13 @@ fn send_one(wire: &mut impl Wire, rank: &mut Rank, from: usize, order: &Order) -
         // SAFETY: the payload lives during the call.
         return unsafe { wire.short(to, &header, content.as_ptr(), content.len()) }.is_ok();
     }
-    if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_limit(to) {
+    if whole && order.number.is_multiple_of(2) && order.length <= wire.copied_row_limit(to) {
         // SAFETY: as above.
-        return unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
+        let taken = unsafe { wire.copied_row(to, &header, content.as_ptr(), content.len()) }.is_ok();
+        // What is longer than the other limit may be refused for ever.
+        if taken || order.length <= wire.copied_limit(to) {
+            return taken;
+        }
     }
     if whole && order.length <= wire.copied_limit(to) {
         // SAFETY: the wire lends that many bytes.

@@ -6,7 +6,14 @@ use towpath_transport::Wires;
 use towpath_transport::shm::{Heap, Settings};
 
 fn settings() -> Settings {
-    Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: 8 << 20, windows: true }
+    Settings {
+        hot_sends: 4,
+        ring_bytes: 16 * 1024,
+        ring_lines: 64,
+        arena_bytes: 8 << 20,
+        windows: true,
+        staging_bytes: None,
+    }
 }
 
 /// Two ranks whose processes have this number, as the segment says.

@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 
-use super::Shape;
+use super::{PAGE, Shape};
 use crate::shm::arena::Arena;
 use crate::shm::layout::{BOARD_AREA, LINE};
 use crate::shm::segment::Segment;
+use crate::shm::walk::Walk;
 
 /// A board that its maker has left; its memory is free when all members have finished its last round.
 #[derive(Debug)]
@@ -41,11 +42,12 @@ impl Maker {
         Maker { arena: Arena::new(BOARD_AREA), left: Left::default() }
     }
 
-    /// Takes memory for a board of `members` and provides its lines; its place in the segment, or `None` where there is
-    /// no room or no page.
+    /// Takes memory for a board of `members` and provides its lines; its place in the segment (offset, and number of its
+    /// walk), or `None` where there is no room or no page.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);
-        let shape = Shape::new(members);
+        let walk = if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
+        let shape = Shape::new(members, walk);
         let area = segment.layout().board_area(segment.own_rank());
         let inside = self.arena.take(shape.bytes())?;
         let (offset, head) = (area + inside, shape.head_bytes());
@@ -55,7 +57,8 @@ impl Maker {
         }
         // SAFETY: the range was taken out of our own area, so nobody else uses it; words of an earlier board vanish.
         unsafe { segment.at(offset).write_bytes(0, head) };
-        Some(offset)
+        debug_assert!(offset.is_multiple_of(PAGE));
+        Some(offset + walk.number() as usize)
     }
 
     /// Where boards of this maker say that they are left.

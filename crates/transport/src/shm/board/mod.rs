@@ -14,12 +14,13 @@ mod room;
 mod rounds;
 
 use towpath_base::control::PAGE;
-use towpath_base::sync::{MappedLongWords, Ordering, fence};
+use towpath_base::sync::{LongWords, MappedLongWords, Ordering, fence};
 use towpath_machine::wait;
 
 use super::layout::LINE;
 use super::segment::Segment;
-use crate::ahead;
+use super::walk::{self, Walk};
+use crate::ahead::{self, PrefetchHint};
 use crate::stores::Stores;
 
 pub(super) use maker::Maker;
@@ -35,14 +36,13 @@ const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Rounds between the line that is read and the one that is prefetched.
 const AHEAD: u64 = 4;
+/// Rounds in which a member's last message is looked for: where two members write in turn, and all
+/// meet in between, it is so far back.
+const REMEMBERED: u64 = 4;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
-/// Most bytes of the area of one member among three or more: many rounds fit into it.
+/// Most bytes of the area of one member among three or more with the shortest walk: many rounds fit into it.
 const AREA: usize = 256 << 10;
-/// Bytes of both areas of a board of two members. Two cores that share a cache write and read a
-/// fifth faster where an area is as large as a core's private cache: the cores have evicted its
-/// lines by the time they are written again.
-const AREAS_OF_TWO: usize = 1 << 20;
 
 /// The shape of a board, the same on all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,24 +52,24 @@ pub struct Shape {
     depth: usize,
     /// Bytes of a member's area, a power of two.
     area: usize,
+    /// Largest message of a round.
+    largest: usize,
 }
 
 impl Shape {
-    /// The shape for a team of so many members.
-    pub fn new(members: usize) -> Shape {
+    /// The shape for a team of so many members, which write as far as `walk` says before they use
+    /// memory again.
+    fn new(members: usize, walk: Walk) -> Shape {
         let depth = match members {
             0..=64 => 64,
             65..=256 => 16,
             _ => 8,
         };
-        let most = (AREAS_OF_TWO / members.max(2)).max(AREA);
-        let even = (AREAS / members.max(1)).clamp(PAGE, most);
-        Shape { members, depth, area: 1 << even.ilog2() }
-    }
-
-    /// Largest message of a round.
-    pub fn largest(&self) -> usize {
-        self.area / 2
+        let even = AREAS / members.max(1);
+        let area = |most: usize| 1 << even.clamp(PAGE, most).ilog2();
+        let short = area(if members <= 2 { walk::SHORTEST } else { AREA });
+        let area = if walk.is_long() { area(walk.bytes()) } else { short };
+        Shape { members, depth, area, largest: short / 2 }
     }
 
     fn claims_at(&self) -> usize {
@@ -109,6 +109,12 @@ pub struct Posted {
     pub length: usize,
 }
 
+/// Stamp, place in the area and length, out of a line.
+fn parts_of(description: u64) -> (u16, usize, usize) {
+    let part = |shift: u32| (description >> shift) as usize & ((1 << LENGTH_BITS) - 1);
+    ((description >> (2 * LENGTH_BITS)) as u16, part(LENGTH_BITS), part(0))
+}
+
 /// A board as one member has it.
 #[derive(Debug)]
 pub struct Board {
@@ -118,6 +124,8 @@ pub struct Board {
     /// Local ranks of the members.
     members: Box<[u32]>,
     rounds: Rounds<MappedLongWords>,
+    /// Length, place and stamp of each line's message.
+    descriptions: MappedLongWords,
     first_line: *mut u8,
     first_area: *mut u8,
     /// Bytes that I have ever taken out of my area, gaps at its end included.
@@ -134,9 +142,10 @@ pub struct Board {
 unsafe impl Send for Board {}
 
 impl Board {
-    /// The board at `offset` of the segment, as member `own` of the members with these local ranks.
-    pub(crate) fn new(segment: &Segment, offset: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
-        let shape = Shape::new(members.len());
+    /// The board at `place` of the segment, as member `own` of the members with these local ranks.
+    pub(crate) fn new(segment: &Segment, place: usize, members: Box<[u32]>, own: usize, left: Option<Left>) -> Board {
+        let (offset, walk) = (place / PAGE * PAGE, Walk::from_number((place % PAGE) as u32));
+        let shape = Shape::new(members.len(), walk);
         let at = |place: usize| segment.at(offset + place);
         // SAFETY: the words lie inside the board, whose maker has provided and cleared its head.
         let words = |place: usize, stride: usize| unsafe { MappedLongWords::new(at(place), stride) };
@@ -150,13 +159,14 @@ impl Board {
             offset,
             shape,
             rounds: Rounds::new(members.len(), own, shape.depth, memory),
+            descriptions: words(shape.lines_at() + DESCRIPTION_AT, LINE / 8),
             first_line: at(shape.lines_at()),
             first_area: at(shape.head_bytes()),
             segment: segment.clone(),
             members,
             taken: 0,
             starts: vec![0; shape.depth].into(),
-            stores: Stores::new(Room::READERS),
+            stores: Stores::new(Room::READERS, shape.area),
             left,
         }
     }
@@ -170,7 +180,7 @@ impl Board {
 
     /// Largest message of a round on a board of so many members.
     pub fn largest_of(members: usize) -> usize {
-        Shape::new(members).largest()
+        Shape::new(members, Walk::SHORTEST).largest
     }
 
     /// How many members.
@@ -188,7 +198,7 @@ impl Board {
     /// Largest message of a round.
     #[inline]
     pub fn largest(&self) -> usize {
-        self.shape.largest()
+        self.shape.largest
     }
 
     /// Says what I wait for from now on, before I wait: whoever does it wakes me.
@@ -221,22 +231,32 @@ impl Board {
 
     /// Begin and end of the next `length` bytes of my area, counted like `taken`: they never cross its end.
     fn span(&self, length: usize) -> (u64, u64) {
-        let area = self.shape.area as u64;
-        let bytes = length.next_multiple_of(LINE) as u64;
-        let inside = self.taken & (area - 1);
-        let begin = if inside + bytes > area { self.taken + area - inside } else { self.taken };
+        self.span_behind(self.taken, length)
+    }
+
+    /// As [`Board::span`], of an area of which so much was taken.
+    fn span_behind(&self, taken: u64, length: usize) -> (u64, u64) {
+        let (area, bytes) = (self.shape.area as u64, self.span_of(length));
+        let inside = taken & (area - 1);
+        let begin = if inside + bytes > area { taken + area - inside } else { taken };
         (begin, begin + bytes)
+    }
+
+    /// How many bytes of an area a message takes.
+    fn span_of(&self, length: usize) -> u64 {
+        // Shorter areas have no room for a gap beside two of the largest messages.
+        let gap = if self.shape.area > 2 * self.shape.largest { walk::GAP } else { 0 };
+        (length.next_multiple_of(LINE) + gap) as u64
     }
 
     /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a round, after
     /// [`Board::has_room`] said so.
     #[inline]
     pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
-        // SAFETY: the line is inside the board, and nobody reads it before the commit below.
-        let line = unsafe { self.first_line.add(self.rounds.line(self.rounds.own) * LINE) };
-        let mut place = 0;
-        // SAFETY: a line has `INLINE` bytes behind its words.
-        let mut at = unsafe { line.add(INLINE_AT) };
+        let (line, mut place) = (self.rounds.line(self.rounds.own), 0);
+        // SAFETY: the line is inside the board, and has `INLINE` bytes behind its words, which
+        // nobody reads before the commit below.
+        let mut at = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         if length > INLINE {
             let (begin, end) = self.span(length);
             place = begin & (self.shape.area as u64 - 1);
@@ -246,8 +266,7 @@ impl Board {
         }
         fill(Room { stores: &mut self.stores, at, length });
         let description = u64::from(stamp) << (2 * LENGTH_BITS) | place << LENGTH_BITS | length as u64;
-        // SAFETY: inside the line; readers look at it behind the word that the commit writes.
-        unsafe { line.add(DESCRIPTION_AT).cast::<u64>().write(description) };
+        self.descriptions.store_release(line, description);
         self.rounds.commit();
         if wait::somebody_sleeps(self.segment.head()) {
             self.wake_readers();
@@ -265,19 +284,36 @@ impl Board {
         if !self.rounds.is_written(member) {
             return None;
         }
+        let line = self.rounds.line(member);
+        let description = self.descriptions.load_acquire(line);
         // SAFETY: the line is inside the board; its writer has finished it and keeps it while we are in this round.
-        let (description, inline) = unsafe {
-            let line = self.first_line.add(self.rounds.line(member) * LINE);
-            (line.add(DESCRIPTION_AT).cast::<u64>().read(), line.add(INLINE_AT))
-        };
-        let part = |shift: u32| (description >> shift) as usize & ((1 << LENGTH_BITS) - 1);
-        let (stamp, place, length) = ((description >> (2 * LENGTH_BITS)) as u16, part(LENGTH_BITS), part(0));
+        let inline = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
+        let (stamp, place, length) = parts_of(description);
         if length <= INLINE {
             return Some(Posted { stamp, pointer: inline, length });
         }
         assert!(place + length <= self.shape.area, "member {member} names bytes outside its area of the board");
         // SAFETY: inside the area of that member.
         Some(Posted { stamp, pointer: unsafe { self.area(member).add(place) }, length })
+    }
+
+    /// Where a member's message of this round lies if it is as long as its last one in the area.
+    pub fn prefetch_hint(&self, member: usize) -> PrefetchHint {
+        for rounds in 1..=REMEMBERED {
+            let Some(line) = self.rounds.line_written_before(member, rounds) else { continue };
+            // The writer may overwrite this line meanwhile; the hint is wrong then, which is
+            // harmless.
+            let (_, place, length) = parts_of(self.descriptions.load_acquire(line));
+            if length > PrefetchHint::MOST {
+                break;
+            }
+            if length > INLINE {
+                let (begin, _) = self.span_behind(place as u64 + self.span_of(length), length);
+                let place = begin as usize & (self.shape.area - 1);
+                return PrefetchHint::new(self.area(member).wrapping_add(place), length);
+            }
+        }
+        PrefetchHint::NOTHING
     }
 
     /// Prefetches a line that a member who is some rounds ahead has written.

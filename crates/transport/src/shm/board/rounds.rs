@@ -72,6 +72,13 @@ impl<W: LongWords> Rounds<W> {
         ((self.round + rounds) & (self.depth - 1)) as usize * self.members + member
     }
 
+    /// The line of a member so many rounds earlier, if the member has written it then.
+    pub(super) fn line_written_before(&self, member: usize, rounds: u64) -> Option<usize> {
+        let round = self.round.checked_sub(rounds)?;
+        let line = (round & (self.depth - 1)) as usize * self.members + member;
+        (self.memory.lines.load_acquire(line) == round + 1).then_some(line)
+    }
+
     /// The member that has finished the fewest rounds; all others count as known.
     fn slowest(&mut self) -> usize {
         let (mut least, mut slowest) = (self.round, self.own);
