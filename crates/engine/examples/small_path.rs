@@ -20,8 +20,14 @@ const CONTEXT: ContextId = ContextId(4);
 
 fn engines() -> [Engine<Wires>; 2] {
     let file = tempfile::tempfile().expect("a temporary file");
-    let settings =
-        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
+    let settings = Settings {
+        hot_sends: 4,
+        ring_bytes: 16 * 1024,
+        ring_lines: 64,
+        arena_bytes: RING_AREA,
+        windows: true,
+        staging_bytes: None,
+    };
     [0, 1].map(|me| {
         let segment = Segment::map(&file, 2, me).expect("room for the segment");
         let limits = Limits { eager_bytes: usize::MAX, unexpected_bytes: 1 << 20 };

@@ -61,7 +61,7 @@ impl<W: Wire> Engine<W> {
         let sent = if length <= SHORT_BYTES {
             // SAFETY: handed through.
             unsafe { wire.short(to, &header, pointer, length) }
-        } else if length <= state.limits.eager_bytes && length <= wire.copied_limit(to) {
+        } else if length <= state.limits.eager_bytes && length <= wire.copied_row_limit(to) {
             // SAFETY: handed through.
             unsafe { wire.copied_row(to, &header, pointer, length) }
         } else {

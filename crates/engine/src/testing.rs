@@ -389,6 +389,19 @@ impl<W: Wire> Wire for Logged<W> {
     fn copied_limit(&self, to: PeerIndex) -> usize {
         self.wire.copied_limit(to)
     }
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        self.wire.copied_row_limit(to)
+    }
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: handed through.
+        unsafe { self.wire.copied_row(to, header, payload, length) }
+    }
     fn copied(
         &mut self,
         to: PeerIndex,

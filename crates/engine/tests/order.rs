@@ -12,6 +12,15 @@ use towpath_transport::shm::Settings;
 use towpath_transport::shm::layout::RING_AREA;
 use towpath_transport::{Segment, Wire, Wires, strict};
 
+const PLAIN: Settings = Settings {
+    hot_sends: 4,
+    ring_bytes: 16 * 1024,
+    ring_lines: 64,
+    arena_bytes: RING_AREA,
+    windows: true,
+    staging_bytes: None,
+};
+
 /// Messages of one run unless the environment says otherwise.
 const MESSAGES: usize = 3000;
 
@@ -142,9 +151,7 @@ fn credit_that_grows() {
         let network = Network::new(3, Manners { seed, ..Manners::ROUGH });
         let engine = |me| Engine::new(Logged::new(network.wire(me)), limits, 3);
         check_growing((0..3).map(engine).collect(), seed);
-        let settings =
-            Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
-        check_growing(engines_on_wires(3, settings, limits), seed);
+        check_growing(engines_on_wires(3, PLAIN, limits), seed);
     }
 }
 
@@ -159,10 +166,10 @@ fn everything_announced_or_only_short_messages_eager() {
 #[test]
 fn real_wires() {
     let kinds = [
-        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
-        Settings { hot_sends: 0, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
-        Settings { hot_sends: 1, ring_bytes: 16 * 1024, ring_lines: 2, arena_bytes: RING_AREA, windows: true },
-        Settings { hot_sends: 100, ring_bytes: 256 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true },
+        PLAIN,
+        Settings { hot_sends: 0, ..PLAIN },
+        Settings { hot_sends: 1, ring_lines: 2, ..PLAIN },
+        Settings { hot_sends: 100, ring_bytes: 256 * 1024, ..PLAIN },
     ];
     for (seed, settings) in (60..).zip(kinds) {
         run_on_wires(3, seed, settings, ROOMY);
@@ -174,11 +181,11 @@ fn real_wires() {
 /// topology, out of an area that is too small for all.
 #[test]
 fn real_wires_under_changing_topologies() {
-    let plain = Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
     let kinds = [
-        Settings { hot_sends: 0, ..plain },
-        Settings { hot_sends: 2, arena_bytes: 28 * 1024, ..plain },
-        Settings { hot_sends: 1, arena_bytes: 12 * 1024, windows: false, ..plain },
+        Settings { hot_sends: 0, ..PLAIN },
+        Settings { hot_sends: 2, arena_bytes: 28 * 1024, ..PLAIN },
+        Settings { hot_sends: 1, staging_bytes: Some(32 << 10), ..PLAIN },
+        Settings { hot_sends: 1, arena_bytes: 12 * 1024, windows: false, ..PLAIN },
     ];
     for (seed, settings) in (80u64..).zip(kinds) {
         let mut model = Model::new(
@@ -232,7 +239,6 @@ fn ten_million_messages_of_each_pair_on_rough_wires() {
 #[test]
 #[ignore = "minutes: make stress"]
 fn ten_million_messages_of_each_pair_on_real_wires() {
-    let settings =
-        Settings { hot_sends: 4, ring_bytes: 16 * 1024, ring_lines: 64, arena_bytes: RING_AREA, windows: true };
+    let settings = Settings { hot_sends: 4, ..PLAIN };
     check_long(engines_on_wires(2, settings, Limits { eager_bytes: usize::MAX, unexpected_bytes: 50_000 }), 71);
 }

@@ -9,7 +9,7 @@ mod movement;
 mod reductions;
 
 use towpath_base::transfer::Target;
-use towpath_engine::board::{Board, INLINE, Posted, Room, Want};
+use towpath_engine::board::{Board, INLINE, Posted, PrefetchHint, Room, Want};
 
 use crate::operation::Operation;
 use crate::select::{COLLECTIVES, Collective, Crowd, Selection, Size};
@@ -32,15 +32,18 @@ pub enum Need {
     Areas,
 }
 
-/// Looks at a line before the waiting loop is asked, where ranks do not share cores: about 100 ns.
+/// Looks at a line before the waiting loop is asked, where ranks do not share cores.
 const LOOKS: u32 = 64;
 /// Bytes of a round where ranks do not share cores and some only write, others only read: while these read a chunk, those
 /// write the next.
-const CHUNK: usize = 8 << 10;
+const CHUNK: usize = 16 << 10;
 /// The same where every rank writes and reads, so that nothing is gained by parts: each round costs a hand-over in both
-/// directions.
-const CHUNK_OF_ALL: usize = 16 << 10;
-/// Most rounds of a call of which every message has a block for each rank: beyond, messages move larger pieces.
+/// directions, and long rows are copied at a higher rate.
+const CHUNK_OF_ALL: usize = 128 << 10;
+/// Largest message with a block for each rank, where ranks do not share cores: longer ones go in
+/// messages, which move larger pieces.
+const LARGEST_ROW: i64 = 512 << 10;
+/// Most rounds of such a message.
 const ROUNDS: i64 = 64;
 
 /// Which calls of a team go over its board: what [`Selection`] says, looked up once.
@@ -49,8 +52,8 @@ pub struct Limits {
     ranks: usize,
     /// Whether the ranks share cores.
     crowd: Crowd,
-    /// Largest message of a round in which some write and others read.
-    chunk: usize,
+    /// Largest message that has a block for each rank.
+    row: i64,
     /// Most bytes of each collective that goes over the board; -1 where none does.
     bytes: [i64; COLLECTIVES.len()],
 }
@@ -64,7 +67,9 @@ impl Limits {
         for &(_, collective) in COLLECTIVES {
             bytes[collective as usize] = limit(collective);
         }
-        Limits { ranks, crowd, chunk: chunk(Board::largest_of(ranks), crowd, CHUNK), bytes }
+        let row = ROUNDS * Board::largest_of(ranks) as i64;
+        let row = if crowd == Crowd::Fitting { row.min(LARGEST_ROW) } else { row };
+        Limits { ranks, crowd, row, bytes }
     }
 
     /// Whether a call should go over the board, and what it needs of it. All ranks come to the same
@@ -78,7 +83,7 @@ impl Limits {
             return Some(Need::Lines);
         }
         let row = matches!(collective, Collective::Scatter | Collective::Alltoall);
-        (!row || message / self.chunk as i64 <= ROUNDS).then_some(Need::Areas)
+        (!row || message <= self.row).then_some(Need::Areas)
     }
 }
 
@@ -218,13 +223,15 @@ impl Session<'_> {
             self.board.prefetch(member);
             return self.checked(posted, member);
         }
+        let hint = self.board.prefetch_hint(member);
         let looks = if self.crowd == Crowd::Crowded { 0 } else { LOOKS };
         for _ in 0..looks {
+            hint.prefetch();
             if let Some(posted) = self.board.look(member) {
                 return self.checked(posted, member);
             }
         }
-        self.expect_slowly(member)
+        self.expect_slowly(member, hint)
     }
 
     #[inline]
@@ -236,10 +243,11 @@ impl Session<'_> {
     }
 
     #[cold]
-    fn expect_slowly(&mut self, member: usize) -> Posted {
+    fn expect_slowly(&mut self, member: usize, hint: PrefetchHint) -> Posted {
         self.board.want(Want::Line(member));
         let (board, mut found) = (&*self.board, None);
         self.patience.wait(&mut || {
+            hint.prefetch();
             found = board.look(member);
             found.is_some()
         });

@@ -6,15 +6,19 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use towpath_base::copy;
+
 use super::Session;
 use crate::halving::{Operand, even_parts};
 use crate::select::Crowd;
 
 /// Bytes of all vectors together up to which every rank computes the result of an allreduce for itself.
 const EVERYBODY: usize = 16 << 10;
-/// Bytes of a vector that are folded at once. The C library copies no more than this without
-/// `rep movsb`, which is slow where the rows lie badly to each other ([`towpath_base::copy`]).
-const PIECE: usize = 2 << 10;
+/// Bytes of a vector that are folded at once: what is fetched from another core in one row, and is
+/// still in a near cache when the next vector is folded into it.
+const PIECE: usize = 32 << 10;
+/// The same where my own vector has to be saved first, on the stack.
+const SAVED: usize = 2 << 10;
 
 /// How many of `count` elements `bytes` bytes hold. Where they hold all, as in short calls, which
 /// are many, without a division.
@@ -40,7 +44,7 @@ impl Session<'_> {
     }
 
     /// Folds elements of the vectors of `members` to `into`, piece by piece, so that the partial
-    /// result stays in the nearest cache. Of others they are what is posted in this round, from
+    /// result stays in a near cache. Of others they are what is posted in this round, from
     /// their element `first` on; mine are at `own`.
     unsafe fn fold(
         &mut self,
@@ -51,19 +55,51 @@ impl Session<'_> {
         into: *mut u8,
     ) {
         let size = operand.element.size;
-        let most = most_elements(operand, count, PIECE);
+        let bytes = (count * size) as usize;
+        let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
+        // In place, the vector of the last member comes to lie where mine is. If I am that member,
+        // it is mine, and is moved first.
+        let rank = self.board.own();
+        let saves = overlaps && members.contains(&rank) && rank != members.end - 1;
+        let most = most_elements(operand, count, if saves { SAVED } else { PIECE });
         assert!(most > 0 || count == 0, "elements of predefined operations are short");
         let mut done = 0;
         // A round without elements has a piece too: its lines are looked at, so all stay in step.
         loop {
             let step = most.min(count - done);
             let at = (done * size) as usize;
+            let piece = (first + done, step);
             // SAFETY: the piece is a part of the `count` elements that `own` and `into` have.
-            unsafe { self.fold_piece(operand, members.clone(), (first + done, step), own.add(at), into.add(at)) };
+            unsafe {
+                let (own, into) = (own.add(at), into.add(at));
+                match saves {
+                    true => self.fold_saved(operand, members.clone(), piece, own, into),
+                    false => self.fold_piece(operand, members.clone(), piece, own, into),
+                }
+            }
             done += step;
             if done >= count {
                 break;
             }
+        }
+    }
+
+    /// As [`Session::fold_piece`], where my vector lies in the way of the result.
+    #[inline(never)]
+    unsafe fn fold_saved(
+        &mut self,
+        operand: &Operand,
+        members: Range<usize>,
+        piece: (i64, i64),
+        own: *const u8,
+        into: *mut u8,
+    ) {
+        let bytes = (piece.1 * operand.element.size) as usize;
+        let mut saved = MaybeUninit::<[u8; SAVED]>::uninit();
+        // SAFETY: such a piece is no longer than what is saved; `own` has its elements.
+        unsafe {
+            saved.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(own, bytes);
+            self.fold_piece(operand, members, piece, saved.as_ptr().cast(), into);
         }
     }
 
@@ -72,20 +108,12 @@ impl Session<'_> {
         operand: &Operand,
         members: Range<usize>,
         (first, count): (i64, i64),
-        mut own: *const u8,
+        own: *const u8,
         into: *mut u8,
     ) {
         let size = operand.element.size;
         let (first, bytes) = ((first * size) as usize, (count * size) as usize);
         let last = members.end - 1;
-        let mut saved = MaybeUninit::<[u8; PIECE]>::uninit();
-        let overlaps = own.addr() < into.addr() + bytes && into.addr() < own.addr() + bytes;
-        if overlaps && self.board.own() != last {
-            // In place: the vector of the last member comes to lie where mine is.
-            // SAFETY: a piece is no longer than what is saved.
-            unsafe { saved.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(own, bytes) };
-            own = saved.as_ptr().cast();
-        }
         for member in members.rev() {
             let vector = if member == self.board.own() {
                 own
@@ -101,10 +129,12 @@ impl Session<'_> {
             // SAFETY: both have `count` elements; `into` overlaps no message, and my own vector
             // only where that is copied first.
             unsafe {
-                if member == last {
+                if member != last {
+                    operand.reducer.apply(vector, into, count);
+                } else if member == self.board.own() {
                     std::ptr::copy(vector, into, bytes);
                 } else {
-                    operand.reducer.apply(vector, into, count);
+                    copy::fetch(vector, into, bytes);
                 }
             }
         }
@@ -173,7 +203,7 @@ impl Session<'_> {
             let posted = self.expect(claimant);
             let bytes = (count * operand.element.size) as usize;
             // SAFETY: the message has so many bytes or fewer, and `into` has room for all elements.
-            unsafe { towpath_base::copy::row(posted.pointer, into, bytes.min(posted.length)) };
+            unsafe { copy::fetch(posted.pointer, into, bytes.min(posted.length)) };
         }
         self.board.finish();
     }
@@ -200,7 +230,7 @@ impl Session<'_> {
             let range = part(member);
             let bytes = ((range.end - range.start) * operand.element.size) as usize;
             // SAFETY: as many bytes as the part has, or fewer.
-            unsafe { towpath_base::copy::row(posted.pointer, place(member), bytes.min(posted.length)) };
+            unsafe { copy::fetch(posted.pointer, place(member), bytes.min(posted.length)) };
         }
         self.board.finish();
     }
