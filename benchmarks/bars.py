@@ -29,6 +29,10 @@ def both(*names):
     return tuple(name + kind for name in names for kind in ("", "-cubic"))
 
 
+# Every size at which Towpath's default choice is measured, and the networks for that by name: MTU,
+# and whether ranks are pinned.
+SIZES = [1 << power for power in range(23)]
+DEFAULT = {f"default {mtu}{'' if pinned else ', unpinned'}": (mtu, pinned) for mtu in (1500, 9000) for pinned in (True, False)}
 CUBIC = ("mpich-cubic", "openmpi-cubic", "intel-cubic")
 BARS = [
     Bar("1 B one way", "towpath-clic", "1500", ("latency", 1), ("bare",), 0.6),
@@ -42,6 +46,8 @@ BARS = [
       for mtu in ("1500", "9000") for against, bar in ((("bare",), 1.1), (("mpich-cubic", "openmpi-cubic"), 0.7))),
     *(Bar("bandwidth, 1 MB", "towpath-clic", mtu, ("bandwidth", MIB), against, bar)
       for mtu in ("1500", "9000") for against, bar in ((("bare",), 0.85), (CUBIC, 1.0))),
+    *(Bar(f"{size} B one way", "towpath", network, ("latency", size), both("mpich", "openmpi", "intel"), 1.0)
+      for network in DEFAULT for size in SIZES),
     Bar("messages a second, 1 KB", "towpath-clic", "1500", ("rate", 1024), ("bare",), 2.0),
     Bar("two links of 1 Gbit/s against one", "towpath-clic", "two-gigabits", ("bandwidth", MIB), ("towpath-clic",), 1.9,
         ("gigabit", "bandwidth", MIB)),

@@ -27,6 +27,9 @@ import tables
 from groups import groups
 from libraries import OUT, environments
 
+# The whole table takes no longer.
+MINUTES = 150
+
 
 def measured(options):
     """Measures, and says where the figures are."""
@@ -43,7 +46,7 @@ def measured(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--minutes", type=float, default=150, help="measure so long at most")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="measure so long at most")
     parser.add_argument("--only", default="", help="groups whose name this regular expression finds: ^latency$, typed, collectives-back-8, ...")
     parser.add_argument("--append", action="store_true", help="add rounds to the figures that are there")
     parser.add_argument("--crowd", type=int, default=48, help="ranks of the crowded case")
@@ -61,7 +64,8 @@ def main():
     if options.plot:
         tables.plot(path, path.parent / "plot.png")
     if options.readme:
-        tables.write_readme(path, f"python3 benchmarks/run.py --rounds {options.rounds} --readme")
+        minutes = "" if options.minutes == MINUTES else f" --minutes {options.minutes:g}"
+        tables.write_readme(path, f"python3 benchmarks/run.py --rounds {options.rounds}{minutes} --readme", verdicts)
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def plot(path, picture, program=HERE / "plot.py"):
     environments.command([environment / "bin" / "python", program, path, picture], "plot.log")
 
 
-def write_readme(path, command):
-    """Writes the short table between the marks of README.md, the whole one and the picture into docs/."""
+def write_readme(path, command, verdicts):
+    """Writes the short table between the marks of README.md, the whole one, what became of the bars and the picture into docs/."""
     root = environments.ROOT
     docs = root / "docs"
     head, rest = (root / "README.md").read_text().split("<!-- speed:begin", 1)
@@ -87,4 +87,5 @@ def write_readme(path, command):
     body = f"{short_table(path)}\nCommand: `{command}`. All figures: [docs/speed.md](docs/speed.md).\n\n![Speed](docs/speed.png)"
     (root / "README.md").write_text(f"{head}<!-- speed:begin{mark}\n{body}\n<!-- speed:end -->{tail}")
     plot(path, docs / "speed.png")
-    (docs / "speed.md").write_text(f"# Speed\n\nWritten by `{command}`.\n\n![Speed](speed.png)\n\n{tables(path)}")
+    (docs / "speed.md").write_text(f"# Speed\n\nWritten by `{command}`.\n\n![Speed](speed.png)\n\n{tables(path)}\n"
+                                    f"## What is slower than it should be\n\n{verdicts}")
