@@ -62,7 +62,7 @@ stress: build
 	$(PYTHON) tests/mpi/run.py --library towpath --stress --repeat $(REPEAT) --filter '$(TEST)' --busy
 	$(if $(TEST),,PROPTEST_CASES=100000 $(CARGO) test --profile stress -p towpath-datatype)
 	$(if $(TEST),,TOWPATH_TEST_MESSAGES=1000000 $(CARGO) test --profile stress -p towpath-engine --test order -- --include-ignored)
-	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-transport --test clic -- --include-ignored)
+	$(if $(TEST),,$(CARGO) test --profile stress -p towpath-clic --test clic -- --include-ignored)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library towpath)
 	$(if $(TEST),,$(PYTHON) tests/mpi/run.py --library mpich)
 	$(if $(TEST),,$(PYTHON) tests/external/mpi4py_suite.py)

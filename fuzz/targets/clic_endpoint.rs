@@ -4,13 +4,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use towpath_transport::clic::frame::{HEADER_BYTES, right_check};
-use towpath_transport::clic::key::JobKey;
-use towpath_transport::clic::multicast::Group;
-use towpath_transport::clic::peer::Own;
-use towpath_transport::clic::rails::Link;
-use towpath_transport::clic::region::Key;
-use towpath_transport::clic::{Body, Card, Endpoint, Outlet, Part, Settings, credit};
+use towpath_clic::frame::{HEADER_BYTES, right_check};
+use towpath_clic::key::JobKey;
+use towpath_clic::multicast::Group;
+use towpath_clic::peer::Own;
+use towpath_clic::rails::Link;
+use towpath_clic::region::Key;
+use towpath_clic::{Body, Card, Endpoint, Outlet, Part, Settings, credit};
 
 const KEY: JobKey = JobKey([1, 2]);
 const REGION: u64 = 5_000;

@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use towpath_transport::clic::frame::{Ask, HEADER_BYTES, Header, Pair};
-use towpath_transport::clic::key::JobKey;
+use towpath_clic::frame::{Ask, HEADER_BYTES, Header, Pair};
+use towpath_clic::key::JobKey;
 
 fuzz_target!(|bytes: &[u8]| {
     let key = JobKey([1, 2]);
     // Nobody finds a valid check by chance: without it the decoder says what it should be.
     let mut frame = bytes.to_vec();
-    if let Some(check) = towpath_transport::clic::frame::right_check(&key, &frame) {
+    if let Some(check) = towpath_clic::frame::right_check(&key, &frame) {
         frame[4..8].copy_from_slice(&check.to_le_bytes());
     }
     if let Ok((header, body)) = Header::decode(&key, &frame) {

@@ -1,5 +1,5 @@
-//! See `towpath_transport::ofi::fuzz::card`.
+//! See `towpath_ofi::fuzz::card`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_transport::ofi::fuzz::card(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_ofi::fuzz::card(bytes));

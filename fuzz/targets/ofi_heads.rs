@@ -1,5 +1,5 @@
-//! See `towpath_transport::ofi::fuzz::heads`.
+//! See `towpath_ofi::fuzz::heads`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_transport::ofi::fuzz::heads(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_ofi::fuzz::heads(bytes));

@@ -1,5 +1,5 @@
-//! See `towpath_transport::tcp::fuzz::card`.
+//! See `towpath_tcp::fuzz::card`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_transport::tcp::fuzz::card(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_tcp::fuzz::card(bytes));

@@ -1,5 +1,5 @@
-//! See `towpath_transport::tcp::fuzz::hello`.
+//! See `towpath_tcp::fuzz::hello`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_transport::tcp::fuzz::hello(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_tcp::fuzz::hello(bytes));

@@ -1,5 +1,5 @@
-//! See `towpath_transport::tcp::fuzz::input`.
+//! See `towpath_tcp::fuzz::input`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_transport::tcp::fuzz::input(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| towpath_tcp::fuzz::input(bytes));

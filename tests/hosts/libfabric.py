@@ -52,8 +52,8 @@ def rows(prefix):
             print(f"{name} is not tested: it is not here (on Debian: apt-get install {PACKAGE}).")
             continue
         yield f"{name}, towpath info", library, None, [*towpath, library]
-        yield f"{name}, Rust tests", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--lib", "ofi::"]
-        yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-transport", "--test", "conformance"]
+        yield f"{name}, Rust tests", library, None, [cargo, "test", "-q", "-p", "towpath-ofi", "--lib"]
+        yield f"{name}, conformance", library, None, [cargo, "test", "-q", "-p", "towpath-wires", "--test", "conformance"]
         for provider in ("tcp", "shm"):
             yield f"{name}, C programs by {provider}", library, provider, [*programs, "--filter", CORE]
         # The shm provider has no descriptor to sleep on.

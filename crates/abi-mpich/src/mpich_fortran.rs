@@ -7,8 +7,7 @@
 use towpath_base::calls::NAMES;
 use towpath_mpi::error::Result;
 use towpath_mpi::face::FortranCalls;
-use towpath_mpi::{Callback, Handle, Status};
-use towpath_mpi::{attributes, constants};
+use towpath_mpi::{Callback, Handle, Status, attributes, constants};
 
 use crate::callbacks::function;
 use crate::prelude::*;

@@ -10,5 +10,7 @@ pub mod config;
 pub mod control;
 pub mod copy;
 pub mod ids;
+#[cfg(loom)]
+pub mod model;
 pub mod sync;
 pub mod transfer;

@@ -12,9 +12,9 @@
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
 use towpath_engine::{Engine, Limits, Mode};
-use towpath_transport::shm::Settings;
-use towpath_transport::shm::layout::RING_AREA;
-use towpath_transport::{Segment, Wires};
+use towpath_shm::layout::RING_AREA;
+use towpath_shm::{Segment, Settings};
+use towpath_wires::Wires;
 
 const CONTEXT: ContextId = ContextId(4);
 

@@ -6,7 +6,7 @@
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
-use towpath_transport::{Arriving, Header, Here, Payload, RegionKey, Sink};
+use towpath_transport::{Header, Here, Payload, RegionKey, Sink};
 
 use crate::Limits;
 use crate::closed::Closed;
@@ -281,7 +281,7 @@ impl Sink for State {
     }
 
     #[inline(never)]
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         if header.protocol == protocol::EAGER {
             self.eager(from, &header.words, payload, None);
         } else {

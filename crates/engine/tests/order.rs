@@ -8,9 +8,11 @@ use towpath_base::config;
 use towpath_base::ids::PeerIndex;
 use towpath_engine::testing::{Logged, Manners, Network, Random};
 use towpath_engine::{Engine, Headroom, Limits};
-use towpath_transport::shm::Settings;
-use towpath_transport::shm::layout::RING_AREA;
-use towpath_transport::{Segment, Wire, Wires, strict};
+use towpath_shm::layout::RING_AREA;
+use towpath_shm::{Segment, Settings};
+use towpath_strict as strict;
+use towpath_transport::Wire;
+use towpath_wires::Wires;
 
 const PLAIN: Settings = Settings {
     hot_sends: 4,

@@ -9,8 +9,8 @@ use towpath_base::transfer::Target;
 use towpath_engine::messages::Messages;
 use towpath_engine::testing::Manners;
 use towpath_engine::{Engine, Limits, Mode, RequestId, Soon};
-use towpath_transport::shm::Settings;
-use towpath_transport::{Segment, Wires};
+use towpath_shm::{Segment, Settings};
+use towpath_wires::Wires;
 
 const LENGTHS: [usize; 9] = [0, 1, 8, 32, 40, 41, 4096, 4097, 1_000_000];
 

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod malloc;
 pub mod membarrier;
 pub mod memory;
+pub mod network;
 pub mod pages;
 pub mod process;
 pub mod resources;

@@ -3,8 +3,8 @@
 
 use towpath_base::ids::PeerIndex;
 use towpath_launch::client::{Job, Launcher};
-use towpath_transport::ofi::{self, Card, Contact, Key, Ofi, Port};
-use towpath_transport::tcp::Network;
+use towpath_machine::network::Network;
+use towpath_ofi::{self as ofi, Card, Contact, Key, Ofi, Port};
 
 use crate::error::Result;
 use crate::world::failed_start;

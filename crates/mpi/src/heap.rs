@@ -11,7 +11,7 @@ use std::sync::{MutexGuard, OnceLock};
 use towpath_base::config;
 use towpath_machine::fork::{self, Handover};
 use towpath_machine::malloc;
-use towpath_transport::shm::Heap;
+use towpath_shm::Heap;
 
 use crate::world::{self, Phase, World};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
-use towpath_transport::shm::Segment;
+use towpath_shm::Segment;
 
 use crate::waiting::Waiting;
 use crate::world;

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex};
 use towpath_base::ids::ContextId;
 use towpath_base::sync::{AtomicBool, AtomicU32, Ordering, UnsafeCell};
 use towpath_engine::Engine;
-use towpath_transport::Wires;
+use towpath_wires::Wires;
 
 use crate::held_up::{self, Watchdog};
 use crate::request_table::Requests;

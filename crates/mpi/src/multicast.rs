@@ -9,13 +9,12 @@ use std::sync::Arc;
 
 use towpath_base::ids::{PeerIndex, Plane};
 use towpath_base::sync::{AtomicU32, Ordering};
+use towpath_clic::multicast::FEWEST_RECEIVERS;
+use towpath_clic_wire::port::Carrier;
+use towpath_clic_wire::{Clic, Reach};
 use towpath_collective::multicast::{self as cast, Cast};
 use towpath_collective::{Buffer, Call, Failure, Operation, Pays, Selection};
 use towpath_engine::messages::Team;
-use towpath_transport::clic::Clic;
-use towpath_transport::clic::multicast::FEWEST_RECEIVERS;
-use towpath_transport::clic::port::Carrier;
-use towpath_transport::clic::wire::Reach;
 
 use crate::comm::{Comm, Form};
 use crate::error::Result;

@@ -3,7 +3,7 @@
 
 use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;
-use towpath_transport::Wires;
+use towpath_wires::Wires;
 
 use crate::constants::{ERR_PROC_ABORTED, ERR_TRUNCATE};
 use crate::error::Error;

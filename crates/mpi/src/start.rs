@@ -8,8 +8,8 @@ use towpath_engine::{Engine, Headroom, Limits};
 use towpath_launch::client::Job;
 use towpath_machine::memory;
 use towpath_machine::wait::{Bell, Waiter};
-use towpath_transport::Wires;
-use towpath_transport::shm::Segment;
+use towpath_shm::Segment;
+use towpath_wires::Wires;
 
 use crate::error::Result;
 use crate::lane::{Lane, State};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use towpath_machine::wait::Waiter;
-use towpath_transport::shm::Segment;
+use towpath_shm::Segment;
 
 /// Longest sleep of a process that has to look after the flow of messages.
 const WATCHFUL_SLEEP: Duration = Duration::from_secs(1);

@@ -20,8 +20,8 @@ use towpath_machine::cores;
 use towpath_machine::fork;
 use towpath_machine::levels::Description;
 use towpath_machine::resources::Instances;
+use towpath_shm::Heap;
 use towpath_transport::Losses;
-use towpath_transport::shm::Heap;
 
 use crate::buffered::Buffer;
 use crate::comm::Comm;
@@ -145,7 +145,7 @@ pub struct World {
     /// The machine that a setting describes in place of the one that is there.
     pub machine: Option<Description>,
     /// The mapped segment, kept for its control pages.
-    pub segment: towpath_transport::shm::Segment,
+    pub segment: towpath_shm::Segment,
     /// Opened when the first board is made.
     quota: OnceLock<ProcessorQuota>,
     /// Where MPI_Alloc_mem takes memory that the peers can reach.
@@ -497,7 +497,7 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
     let job = launcher.job().clone();
     let file = launcher.segment().map_err(failed_start)?;
     let (local, own) = (job.local_ranks.len(), job.local_rank as usize);
-    let segment = towpath_transport::shm::Segment::map(&file, local, own).map_err(failed_start)?;
+    let segment = towpath_shm::Segment::map(&file, local, own).map_err(failed_start)?;
     drop(file);
     let several = job.hosts() > 1;
     let far = several.then(|| crate::network::reach_others(&mut **launcher, &job, &segment)).transpose()?;

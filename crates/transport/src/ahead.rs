@@ -59,13 +59,13 @@ pub struct PrefetchHint {
 impl PrefetchHint {
     /// Longest payload that is worth it. The time to copy a longer one does not depend on its first
     /// lines.
-    pub(crate) const MOST: usize = 512;
+    pub const MOST: usize = 512;
 
     /// Nothing to prefetch.
-    pub(crate) const NOTHING: PrefetchHint = PrefetchHint { pointer: std::ptr::null(), length: 0 };
+    pub const NOTHING: PrefetchHint = PrefetchHint { pointer: std::ptr::null(), length: 0 };
 
     /// For `length` bytes, at most [`PrefetchHint::MOST`].
-    pub(crate) fn new(pointer: *const u8, length: usize) -> PrefetchHint {
+    pub fn new(pointer: *const u8, length: usize) -> PrefetchHint {
         debug_assert!(length <= PrefetchHint::MOST);
         PrefetchHint { pointer, length }
     }

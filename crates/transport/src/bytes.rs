@@ -2,27 +2,31 @@
 
 /// First in, first out.
 #[derive(Default)]
-pub(crate) struct Bytes {
-    pub(crate) data: Vec<u8>,
+pub struct Bytes {
+    /// The bytes, those at the front gone.
+    pub data: Vec<u8>,
     /// Bytes at the front that are gone already.
     gone: usize,
 }
 
 impl Bytes {
-    pub(crate) fn len(&self) -> usize {
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
         self.data.len() - self.gone
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// True when no byte waits.
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    pub(crate) fn front(&self) -> &[u8] {
+    /// The bytes that wait.
+    pub fn front(&self) -> &[u8] {
         &self.data[self.gone..]
     }
 
     /// Forgets so many bytes at the front.
-    pub(crate) fn forget(&mut self, length: usize) {
+    pub fn forget(&mut self, length: usize) {
         self.gone += length;
         if self.gone == self.data.len() {
             self.data.clear();
@@ -33,7 +37,8 @@ impl Bytes {
         }
     }
 
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) {
         self.data.extend_from_slice(bytes);
     }
 }

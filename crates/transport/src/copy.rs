@@ -1,6 +1,6 @@
 //! The routines that move payload between memory and a wire.
 
-pub(crate) use towpath_base::copy::{fetch, row, string};
+pub use towpath_base::copy::{fetch, row, string};
 use towpath_base::transfer::{Source, Step, Target};
 
 use crate::SHORT_BYTES;
@@ -10,7 +10,7 @@ use crate::SHORT_BYTES;
 /// # Safety
 /// `from` must be readable and `to` writable for `length` bytes, without overlap.
 #[inline(always)]
-pub(crate) unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
+pub unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
     debug_assert!(length <= SHORT_BYTES);
     // SAFETY: every branch stays inside `length` bytes: two accesses of a width up to the length, overlapping in the
     // middle, cover a row of one to two widths.
@@ -54,12 +54,7 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
 ///
 /// # Safety
 /// The memory behind both must live; `held` counts bytes of `bounce` that wait for the target and is 0 at first.
-pub(crate) unsafe fn across(
-    source: &mut Source,
-    target: &mut Target,
-    bounce: &mut [u8],
-    held: &mut usize,
-) -> Option<usize> {
+pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8], held: &mut usize) -> Option<usize> {
     if *held > 0 {
         // SAFETY: handed through.
         return unsafe { emptied(target, bounce, held) };

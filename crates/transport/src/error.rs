@@ -25,9 +25,9 @@ pub enum Error {
         /// How many ranks the segment has.
         ranks: usize,
     },
-    /// The strict mode makes no sense as it was asked for.
-    #[error(transparent)]
-    Unfit(#[from] crate::strict::Unfit),
+    /// A setting of a transport makes no sense; the sentence says which one.
+    #[error("{0}")]
+    Setting(String),
     /// The network cannot be used.
     #[error("The network between hosts cannot be used: the system refuses to {action} ({detail}).")]
     Network {
@@ -46,7 +46,7 @@ pub enum Error {
 
 impl Error {
     /// The system has refused something on the network.
-    pub(crate) fn network(action: &'static str, refusal: &std::io::Error) -> Error {
+    pub fn network(action: &'static str, refusal: &std::io::Error) -> Error {
         Error::Network { action, detail: refusal.to_string() }
     }
 }

@@ -1,38 +1,30 @@
-//! The wires: they move headers and bytes between processes and know no tag, communicator, datatype or collective.
+//! The contract of all wires: they move headers and bytes between processes and know no tag, communicator, datatype or
+//! collective. Each wire is a crate of its own, and `wires` joins them.
 //!
 //! Every wire implements [`Wire`]: *short* (a message that fits beside its header), *copied* (the wire lends a slot,
 //! the caller fills it), and *regions* (a large message is published by its sender and pulled by its receiver).
 //! Back-pressure is a return value, [`NoResource`]: the caller queues and tries again after progress.
 //!
 //! Order: messages and publications from one process to another arrive in the order of the calls, whatever way their
-//! payload takes. Nothing here blocks, but for the moment in which a sender copies the rest of a message ([`Arriving`], [`Wire::sift`]).
+//! payload takes. Nothing here blocks, but for the moment in which a sender copies the rest of a message ([`Sink::arriving`],
+//! [`Wire::sift`]).
 
 #![deny(missing_docs)]
 
 pub mod ahead;
-mod arriving;
-mod bytes;
-pub mod clic;
-mod copy;
+pub mod bytes;
+pub mod copy;
 pub mod error;
-pub mod loopback;
 mod losses;
-pub mod ofi;
-mod regions;
-pub mod shm;
-mod stores;
-mod streamed;
-mod streaming;
-pub mod strict;
-pub mod tcp;
-mod ticks;
-pub mod wires;
+mod payload;
+pub mod regions;
+mod section;
+pub mod ticks;
 pub mod wrap;
 
-pub use arriving::{Arriving, Here, Payload};
 pub use losses::Losses;
-pub use shm::Segment;
-pub use wires::Wires;
+pub use payload::{Here, Payload};
+pub use section::Section;
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
@@ -69,7 +61,7 @@ pub trait Sink {
     fn arrived(&mut self, from: PeerIndex, header: &Header, payload: *const u8, length: usize);
     /// As [`Sink::arrived`], for a message whose last parts may still be on their way: whoever copies part after part is
     /// done sooner.
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         let length = payload.length();
         self.arrived(from, header, payload.whole(), length);
     }

@@ -13,7 +13,7 @@ pub struct Losses(Arc<Mutex<BTreeMap<PeerIndex, String>>>);
 impl Losses {
     /// Notes why a peer is lost. The first reason stays: what other wires to the peer find follows
     /// from it.
-    pub(crate) fn note(&self, peer: PeerIndex, reason: &str) {
+    pub fn note(&self, peer: PeerIndex, reason: &str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reasons.entry(peer).or_insert_with(|| reason.to_owned());
     }

@@ -5,13 +5,13 @@
 use towpath_base::transfer::Source;
 
 /// A published region.
-pub(crate) struct Published {
+pub struct Published {
     /// Who may pull it, by the number that the wire has for it.
-    pub(crate) to: u32,
+    pub to: u32,
     /// The publisher's name for it.
-    pub(crate) token: u64,
+    pub token: u64,
     /// Its bytes.
-    pub(crate) source: Source,
+    pub source: Source,
 }
 
 #[derive(Default)]
@@ -22,14 +22,14 @@ struct Place {
 
 /// All published regions of one wire.
 #[derive(Default)]
-pub(crate) struct Regions {
+pub struct Regions {
     places: Vec<Place>,
     free: Vec<u32>,
 }
 
 impl Regions {
     /// Enters a region: its name.
-    pub(crate) fn publish(&mut self, region: Published) -> u64 {
+    pub fn publish(&mut self, region: Published) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
             self.places.len() as u32 - 1
@@ -40,13 +40,13 @@ impl Regions {
     }
 
     /// Whether the key names a region, and one for this receiver.
-    pub(crate) fn is_for(&self, name: u64, receiver: u32) -> bool {
+    pub fn is_for(&self, name: u64, receiver: u32) -> bool {
         let place = self.places.get(name as u32 as usize).filter(|place| place.generation == (name >> 32) as u32);
         place.and_then(|place| place.region.as_ref()).is_some_and(|region| region.to == receiver)
     }
 
     /// Takes a region out; `None` when the key names none any more.
-    pub(crate) fn take(&mut self, name: u64) -> Option<Published> {
+    pub fn take(&mut self, name: u64) -> Option<Published> {
         let index = name as u32;
         let place = self.places.get_mut(index as usize).filter(|place| place.generation == (name >> 32) as u32)?;
         let region = place.region.take()?;
@@ -56,7 +56,7 @@ impl Regions {
     }
 
     /// Takes out everything published to one peer.
-    pub(crate) fn take_all_of(&mut self, peer: u32) -> Vec<Published> {
+    pub fn take_all_of(&mut self, peer: u32) -> Vec<Published> {
         let named = |place: &Place| place.region.as_ref().is_some_and(|region| region.to == peer);
         let names: Vec<u64> = (0u64..)
             .zip(&self.places)
@@ -67,7 +67,7 @@ impl Regions {
     }
 
     /// True when nothing is published.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.free.len() == self.places.len()
     }
 }

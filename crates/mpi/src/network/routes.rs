@@ -2,7 +2,7 @@
 
 use towpath_base::sync::Ordering;
 use towpath_launch::client::Job;
-use towpath_transport::shm::Segment;
+use towpath_shm::Segment;
 
 use super::host_of;
 

@@ -4,10 +4,10 @@
 //! key, label, value and reason between tabs.
 
 use towpath_base::config;
-use towpath_transport::clic::port::{Interface, Port, RawSide, interfaces, super_frames};
-use towpath_transport::clic::rails::MOST_RAILS;
+use towpath_clic::rails::MOST_RAILS;
+use towpath_clic_wire::port::{Interface, Port, RawSide, interfaces, super_frames};
+use towpath_ofi::{self as ofi, Description, Found, Offered, Survey, Use};
 use towpath_transport::error::Error;
-use towpath_transport::ofi::{self, Description, Found, Offered, Survey, Use};
 
 use super::absence::MOST_RANKS;
 use super::choice::{Choice, SETTING};

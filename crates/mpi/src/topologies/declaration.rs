@@ -1,6 +1,6 @@
 //! What a topology declares to the channel: who sends to this process, and how much compared with the others.
 //!
-//! The wire divides the channel anew when a topology comes (`towpath_transport::shm`). The claim lives as long as a
+//! The wire divides the channel anew when a topology comes (`towpath_shm`). The claim lives as long as a
 //! communicator with the topology, copies included; it ends by itself and is forgotten at the next occasion, because
 //! the last reference may go anywhere.
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
 
-use crate::{Arriving, Header, NoResource, Payload, RegionKey, Sink, Wire};
+use crate::{Header, NoResource, Payload, RegionKey, Sink, Wire};
 
 /// How a [`Faulty`] wire misbehaves; chances in percent.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Sink for Kept {
         unsafe { std::ptr::copy_nonoverlapping(payload, bytes.as_mut_ptr(), length) };
         self.by_peer.entry(from).or_default().push_back(Event::Arrived { header: *header, payload: bytes });
     }
-    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: Arriving) {
+    fn arriving(&mut self, from: PeerIndex, header: &Header, payload: impl Payload) {
         self.in_parts += 1;
         let length = payload.length();
         self.arrived(from, header, payload.whole(), length);

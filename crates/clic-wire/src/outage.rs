@@ -1,0 +1,130 @@
+//! Ways that take no frame any more: the interface is down or gone, or frames are forbidden there.
+//! Frames that are refused count as lost on the way, so without this they would be sent again for
+//! ever. With another rail the refused one is down at once; a peer that is owed something, and to
+//! which a route of every rail refuses all frames, is lost after some seconds. Set-up path.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use towpath_base::ids::PeerIndex;
+
+use super::Clic;
+use towpath_clic::Time;
+use towpath_clic::timer::{MILLISECOND, SECOND};
+
+/// How long every frame must be refused until whoever is to have it is lost.
+const OUTAGE: Time = 5 * SECOND;
+/// Without a refusal for so long nothing is known of a way: a rail that is down is asked every
+/// second.
+const FORGOTTEN: Time = 3 * SECOND;
+/// Between two looks.
+const LOOK: Time = 20 * MILLISECOND;
+
+/// What is known of one rail to a peer that refuses frames.
+#[derive(Clone, Debug, Default)]
+struct Outage {
+    /// When it refused the first of the frames of which it has taken none, and the last one.
+    between: Option<(Time, Time)>,
+    /// Frames refused until then.
+    refused: u64,
+}
+
+impl Outage {
+    /// Notes how many frames have been refused; true when that has just begun.
+    fn note(&mut self, refused: u64, now: Time) -> bool {
+        let more = refused > std::mem::replace(&mut self.refused, refused);
+        let before = self.between.filter(|(_, last)| more || now.saturating_sub(*last) < FORGOTTEN);
+        self.between = match before {
+            Some((first, last)) => Some((first, if more { now } else { last })),
+            None => more.then_some((now, now)),
+        };
+        before.is_none() && self.between.is_some()
+    }
+
+    fn is_long(&self, now: Time) -> bool {
+        self.between.is_some_and(|(first, _)| now.saturating_sub(first) >= OUTAGE)
+    }
+}
+
+/// What is known of refusals, by rank and rail.
+#[derive(Debug, Default)]
+pub(super) struct Outages {
+    all: BTreeMap<(u32, u8), Outage>,
+    looked: Time,
+}
+
+impl Outages {
+    fn is_long(&self, rank: u32, rail: u8, now: Time) -> bool {
+        self.all.get(&(rank, rail)).is_some_and(|outage| outage.is_long(now))
+    }
+}
+
+impl Clic {
+    /// Looks at all ways; to be called when the protocol has something to do.
+    pub(super) fn mind_outages(&mut self, now: Time) {
+        if now < self.outages.looked + LOOK {
+            return;
+        }
+        self.outages.looked = now;
+        if !self.lines.has_faults() {
+            self.outages.all.clear();
+            return;
+        }
+        let (mut begun, mut long) = (Vec::new(), Vec::new());
+        for &rank in &self.ranks {
+            for rail in 0..self.lines.ways.count(rank) {
+                let Some((_, refused)) = self.lines.fault(rank, rail) else {
+                    self.outages.all.remove(&(rank, rail));
+                    continue;
+                };
+                let outage = self.outages.all.entry((rank, rail)).or_default();
+                if outage.note(refused, now) {
+                    begun.push((rank, rail));
+                }
+                if outage.is_long(now) {
+                    long.push(rank);
+                }
+            }
+        }
+        if !begun.is_empty() {
+            self.call(|endpoint, now, _| begun.iter().for_each(|(rank, rail)| endpoint.rail_fails(now, *rank, *rail)));
+        }
+        long.dedup();
+        long.into_iter().for_each(|rank| self.lose_unreachable(rank, now));
+    }
+
+    /// Loses a peer that waits for something, where every rail to it refuses frames.
+    #[cold]
+    fn lose_unreachable(&mut self, rank: u32, now: Time) {
+        let waits = self.endpoint.peer(rank).is_some_and(|peer| !peer.is_lost() && peer.is_busy());
+        let rails = 0..self.lines.ways.count(rank);
+        if !waits || !rails.clone().all(|rail| self.outages.is_long(rank, rail, now)) {
+            return;
+        }
+        let refusal = |rail: u8| {
+            let (interface, (error, _)) = (self.lines.ways.interface(rank, rail)?, self.lines.fault(rank, rail)?);
+            let error = std::io::Error::from_raw_os_error(error);
+            Some(format!("{} takes no frames ({error})", self.interfaces[interface].name))
+        };
+        let refusals: Vec<String> = rails.filter_map(refusal).collect();
+        let reason = format!("rank {rank} cannot be reached any more: {}", refusals.join(", "));
+        self.losses.note(PeerIndex(rank), &reason);
+        self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_is_long_while_every_frame_is_refused() {
+        let mut outage = Outage::default();
+        assert!(outage.note(1, SECOND) && !outage.note(2, 2 * SECOND - 1));
+        (3..7).for_each(|second| assert!(!outage.note(second, second * SECOND - SECOND / 2)));
+        assert!(outage.is_long(6 * SECOND) && !outage.is_long(6 * SECOND - 1));
+        // Nothing was sent for a while: a refusal after that begins another outage.
+        assert!(!outage.note(6, 12 * SECOND) && outage.note(7, 20 * SECOND));
+        assert!(!outage.is_long(24 * SECOND) && outage.is_long(25 * SECOND));
+    }
+}

@@ -1,0 +1,175 @@
+//! Super-frames of our own making: Ethernet, IPv4 and UDP headers are written here, and a packet socket takes them with a header that
+//! asks for cutting and for the checksum (PACKET_VNET_HDR, `struct virtio_net_hdr`). The receiver sees UDP datagrams.
+//!
+//! It saves the way through the system's IP, so it needs CAP_NET_RAW, and a peer on the same segment.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::Frame;
+use super::datagram::{SEGMENTS, super_frame};
+use super::system::{Name, Sent, bind_packet, packet_socket, row, set_number};
+use towpath_clic::frame::HEADER_BYTES;
+
+const ETHERNET: usize = 14;
+const IP: usize = 20;
+const UDP: usize = 8;
+const HEADERS: usize = ETHERNET + IP + UDP;
+
+const NEEDS_CHECKSUM: u8 = 1;
+/// VIRTIO_NET_HDR_GSO_UDP_L4, which Linux knows since 6.2.
+const CUT_UDP: u8 = 5;
+const TIME_TO_LIVE: u8 = 64;
+/// Groups end where the segment does.
+const ONE_HOP: u8 = 1;
+
+/// The kernel's `struct virtio_net_hdr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Instructions {
+    flags: u8,
+    sort: u8,
+    headers: u16,
+    segment: u16,
+    checksum_from: u16,
+    checksum_at: u16,
+}
+
+/// One end of a stream of crafted frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) hardware: [u8; 6],
+    pub(super) address: Ipv4Addr,
+    pub(super) port: u16,
+}
+
+/// The headers towards a peer; lengths and checksums are filled in for each frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Template([u8; HEADERS]);
+
+impl Template {
+    pub(super) fn new(from: End, to: End) -> Template {
+        let mut bytes = [0; HEADERS];
+        bytes[0..6].copy_from_slice(&to.hardware);
+        bytes[6..12].copy_from_slice(&from.hardware);
+        bytes[12..14].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
+        // Version 4 with five words, never to be cut by IP.
+        (bytes[14], bytes[20]) = (0x45, 0x40);
+        let hops = if to.address.is_multicast() { ONE_HOP } else { TIME_TO_LIVE };
+        (bytes[22], bytes[23]) = (hops, libc::IPPROTO_UDP as u8);
+        bytes[26..30].copy_from_slice(&from.address.octets());
+        bytes[30..34].copy_from_slice(&to.address.octets());
+        bytes[34..36].copy_from_slice(&from.port.to_be_bytes());
+        bytes[36..38].copy_from_slice(&to.port.to_be_bytes());
+        Template(bytes)
+    }
+
+    /// Where it leads, for a socket of UDP.
+    pub(super) fn name(&self) -> Name {
+        let [one, two, three, four] = [self.0[30], self.0[31], self.0[32], self.0[33]];
+        let port = u16::from_be_bytes([self.0[36], self.0[37]]);
+        Name::internet(SocketAddr::from(([one, two, three, four], port)))
+    }
+
+    /// For so many bytes behind the headers.
+    fn filled(&self, length: usize) -> [u8; HEADERS] {
+        let mut bytes = self.0;
+        let datagram = (UDP + length) as u16;
+        bytes[16..18].copy_from_slice(&(IP as u16 + datagram).to_be_bytes());
+        bytes[38..40].copy_from_slice(&datagram.to_be_bytes());
+        let header = !folded(&bytes[ETHERNET..ETHERNET + IP], 0);
+        bytes[24..26].copy_from_slice(&header.to_be_bytes());
+        // Of the pseudo header; whoever cuts adds the rest.
+        let pseudo = folded(&bytes[26..34], u32::from(libc::IPPROTO_UDP as u8) + u32::from(datagram));
+        bytes[40..42].copy_from_slice(&pseudo.to_be_bytes());
+        bytes
+    }
+}
+
+/// The sum of the internet's checksums (RFC 1071), with `more`.
+fn folded(bytes: &[u8], more: u32) -> u16 {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let sum: u32 = more + pairs.iter().map(|pair| u32::from(u16::from_be_bytes(*pair))).sum::<u32>();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+/// A socket that sends such frames and receives nothing.
+#[derive(Debug)]
+pub(super) struct Crafter {
+    socket: OwnedFd,
+    rows: Vec<libc::iovec>,
+    /// What asks the kernel to cut; `None` since it has refused that.
+    pub(super) cut: Option<u8>,
+}
+
+// SAFETY: pointers are kept from one call to the next only as worn-out room.
+unsafe impl Send for Crafter {}
+
+impl Crafter {
+    pub(super) fn open(index: u32) -> io::Result<Crafter> {
+        let socket = packet_socket(libc::SOCK_RAW)?;
+        set_number(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
+        bind_packet(&socket, index, false)?;
+        Ok(Crafter { socket, rows: Vec::with_capacity(2 + 2 * SEGMENTS), cut: Some(CUT_UDP) })
+    }
+
+    /// Sends one super-frame; says how many of the frames are in it, and what became of it. A kernel that does not cut has taken none
+    /// then, and `cut` is `None`: frames go by UDP from then on.
+    ///
+    /// # Safety
+    /// The bodies must be readable.
+    pub(super) unsafe fn send_bulk(&mut self, template: &Template, frames: &[Frame]) -> (usize, Sent) {
+        let count = super_frame(frames);
+        let Some(first) = frames.first() else { return (0, Sent::Taken) };
+        let instructions = Instructions {
+            flags: NEEDS_CHECKSUM,
+            sort: self.cut.filter(|_| count > 1).unwrap_or(0),
+            headers: HEADERS as u16,
+            segment: if count > 1 { (HEADER_BYTES + first.length) as u16 } else { 0 },
+            checksum_from: (ETHERNET + IP) as u16,
+            checksum_at: 6,
+        };
+        let length = frames[..count].iter().map(|frame| HEADER_BYTES + frame.length).sum();
+        let headers = template.filled(length);
+        self.rows.clear();
+        self.rows.push(row((&raw const instructions).cast(), size_of::<Instructions>()));
+        self.rows.push(row(headers.as_ptr(), HEADERS));
+        for frame in &frames[..count] {
+            self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
+        }
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        // SAFETY: a message header of zeros is empty; it names rows that live, and the caller vouches for the bodies.
+        let sent = unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            message.msg_iov = self.rows.as_mut_ptr();
+            message.msg_iovlen = self.rows.len() as _;
+            libc::sendmsg(self.socket.as_raw_fd(), &raw const message, flags)
+        };
+        let sent = Sent::of(sent);
+        if count > 1 && sent.is_refusal_to_cut() {
+            self.cut = None;
+            return (0, Sent::Taken);
+        }
+        (count, sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_those_of_the_standards() {
+        assert_eq!(size_of::<Instructions>(), 10);
+        let from = End { hardware: [2, 1, 1, 1, 1, 1], address: Ipv4Addr::new(10, 77, 0, 1), port: 4000 };
+        let to = End { hardware: [2, 2, 2, 2, 2, 2], address: Ipv4Addr::new(10, 77, 0, 2), port: 5000 };
+        let bytes = Template::new(from, to).filled(100);
+        assert_eq!(folded(&bytes[14..34], 0), 0xffff, "a header with its checksum sums up to ones");
+        assert_eq!(bytes[16..18], 128u16.to_be_bytes());
+        assert_eq!(bytes[38..40], 108u16.to_be_bytes());
+        // RFC 1071's example.
+        assert_eq!(folded(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7], 0), 0xddf2);
+    }
+}

@@ -1,0 +1,388 @@
+//! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
+//!
+//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. It is as long as
+//! the longest packet, since some switches pass shorter ones only; beside it go a train and bulk, which travel between other ports, and
+//! the answer says which of the three have come: firewalls may pass some only. A host whose probes are all answered stays as long as it hears of
+//! others, since they may still wait for its answers; one that has answered by one way is not waited for long by the others, unless
+//! one of those is needed. Both hosts must find a way good for it to be used; the launcher carries their verdicts.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::Identity;
+use crate::port::{Arrivals, Frame, Places, Port, Way};
+use towpath_clic::frame::{HEADER_BYTES, Header, Kind};
+use towpath_clic::key::JobKey;
+
+/// Between two probes of a way.
+const AGAIN: Duration = Duration::from_millis(5);
+/// How long further ways are waited for after a host has answered by one, as a part of the patience, at least 20 ms. It looks for
+/// probes of all ways at a time, so one that answers by one only has not seen the others; but some get lost on any network. And how
+/// long the first process of a host stays in silence after its last probe was answered, if others have not said that theirs were.
+const GRACE: u32 = 20;
+const LEAST_GRACE: Duration = Duration::from_millis(20);
+
+/// Works below IP.
+pub const RAW: u8 = 1;
+/// Works by UDP.
+pub const UDP: u8 = 2;
+
+/// What a way must carry: a frame alone, a train, bulk.
+const ALONE: u8 = 1;
+const TRAIN: u8 = 2;
+const BULK: u8 = 4;
+
+/// Which ways work, by host and rail: [`RAW`], [`UDP`], both or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdicts(Vec<Vec<u8>>);
+
+/// The first process of another host.
+#[derive(Clone)]
+pub struct Opposite {
+    /// Its number in the job.
+    pub rank: u32,
+    /// The number that its filter looks for.
+    pub endpoint: u16,
+    /// By rail: which of the own ports faces it, and the ways there, below IP and by UDP.
+    pub rails: Vec<(usize, [Option<Way>; 2])>,
+}
+
+impl Opposite {
+    /// Whether there is a way to try; the own host has none.
+    fn is_tried(&self) -> bool {
+        self.rails.iter().any(|(_, ways)| ways.iter().any(Option::is_some))
+    }
+}
+
+/// Tries the ways to all these hosts for so long at most; not for less while a host has answered by others than the `needed` ones only
+/// ([`UDP`], say, whose first packet may wait a second for the address of the other host, when the question for that gets lost).
+pub fn try_ways(
+    identity: &Identity,
+    ports: &mut [Port],
+    opposites: &[Opposite],
+    needed: u8,
+    patience: Duration,
+) -> Verdicts {
+    let mut trial = Trial {
+        identity,
+        opposites,
+        works: opposites.iter().map(|opposite| vec![0; opposite.rails.len()]).collect(),
+        came: opposites.iter().map(|opposite| vec![[0; 2]; opposite.rails.len()]).collect(),
+        met: vec![None; opposites.len()],
+        is_done: vec![false; opposites.len()],
+        others_are_done: opposites.iter().map(|opposite| !opposite.is_tried()).collect(),
+        needed,
+        grace: (patience / GRACE).max(LEAST_GRACE),
+        zeros: vec![0; usize::from(u16::MAX)],
+    };
+    let begin = Instant::now();
+    let (mut probe_at, mut heard_at) = (begin, begin);
+    loop {
+        let now = Instant::now();
+        if now >= probe_at {
+            trial.probe(ports);
+            probe_at = now + AGAIN;
+        }
+        let moved = trial.listen(ports, now);
+        trial.settle(ports, now);
+        if moved {
+            heard_at = now;
+        }
+        let all = |are: &[bool]| are.iter().all(|is| *is);
+        let is_over = all(&trial.is_done) && (all(&trial.others_are_done) && !moved || now >= heard_at + trial.grace);
+        if is_over || now >= begin + patience {
+            return Verdicts(trial.works);
+        }
+        if !moved {
+            std::thread::yield_now();
+        }
+    }
+}
+
+struct Trial<'a> {
+    identity: &'a Identity,
+    opposites: &'a [Opposite],
+    /// By host and rail: ways over which own probes were answered.
+    works: Vec<Vec<u8>>,
+    /// By host, rail and way: what has come of its probes.
+    came: Vec<Vec<[u8; 2]>>,
+    /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants nothing more.
+    met: Vec<Option<Instant>>,
+    is_done: Vec<bool>,
+    others_are_done: Vec<bool>,
+    /// Without these ways over some rail a host is waited for as long as patience lasts.
+    needed: u8,
+    /// How long further ways are waited for then.
+    grace: Duration,
+    /// What fills the longest frame.
+    zeros: Vec<u8>,
+}
+
+impl Trial<'_> {
+    /// Whether nothing is missing that is still waited for from a host.
+    fn is_complete(&self, host: usize, now: Instant) -> bool {
+        let all = |ways: &[Option<Way>; 2]| ways[0].map_or(0, |_| RAW) | ways[1].map_or(0, |_| UDP);
+        let suffices = self.works[host].iter().any(|works| works & self.needed == self.needed);
+        (suffices && self.met[host].is_some_and(|at| now >= at + self.grace))
+            || self.opposites[host].rails.iter().zip(&self.works[host]).all(|((_, ways), works)| *works == all(ways))
+    }
+
+    /// Notes of which hosts nothing more is wanted, and tells them so.
+    fn settle(&mut self, ports: &mut [Port], now: Instant) {
+        for host in 0..self.opposites.len() {
+            if !self.is_done[host] && self.is_complete(host, now) {
+                self.is_done[host] = true;
+                self.send_all(ports, Kind::Echo, host, true);
+            }
+        }
+    }
+
+    /// Sends to a host over all ways that work, or all others.
+    fn send_all(&self, ports: &mut [Port], kind: Kind, host: usize, works: bool) {
+        for (rail, which) in (0..self.works[host].len()).flat_map(|rail| [(rail, 0), (rail, 1)]) {
+            if (self.works[host][rail] >> which & 1 != 0) == works {
+                self.send(ports, kind, host, rail, which);
+            }
+        }
+    }
+
+    fn send(&self, ports: &mut [Port], kind: Kind, host: usize, rail: usize, which: usize) {
+        let opposite = &self.opposites[host];
+        let Some((port, ways)) = opposite.rails.get(rail) else { return };
+        let (Some(way), Some(port)) = (ways.get(which).copied().flatten(), ports.get_mut(*port)) else { return };
+        let header = |parts: u8| {
+            let header = Header {
+                sequence: 0,
+                source: self.identity.own.0,
+                endpoint: opposite.endpoint,
+                length: 0,
+                kind,
+                rail: rail as u8,
+                flags: 0,
+                session: 0,
+                acknowledged: 0,
+                words: [which as u32 | u32::from(parts) << 8, u32::from(self.is_done[host])],
+            };
+            header.encode(&self.identity.key, &[])
+        };
+        // Headers say that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
+        let body = self.zeros.as_ptr();
+        let two = |parts: u8, length: usize| [Frame { header: header(parts), body, length }; 2];
+        // SAFETY: there are as many zeros. A probe that does not go out is a probe without an answer.
+        unsafe {
+            if kind == Kind::Echo {
+                port.send(&way, &header(self.came[host][rail][which]), body, 0);
+            } else {
+                port.send(&way, &header(ALONE), body, usize::from(way.longest_body()));
+                port.send_train(&way, &two(TRAIN, 0));
+                port.send_bulk(&way, &two(BULK, usize::from(way.payload())));
+            }
+        }
+    }
+
+    /// Probes what has not been answered, and tells those who have answered but want something themselves.
+    fn probe(&self, ports: &mut [Port]) {
+        for host in 0..self.opposites.len() {
+            match (self.is_done[host], self.others_are_done[host]) {
+                (false, _) => self.send_all(ports, Kind::Probe, host, false),
+                (true, false) => self.send_all(ports, Kind::Echo, host, true),
+                (true, true) => {}
+            }
+        }
+    }
+
+    /// Takes what has come.
+    fn listen(&mut self, ports: &mut [Port], now: Instant) -> bool {
+        let mut heard = Heard { key: self.identity.key, headers: Vec::new() };
+        for port in ports.iter_mut() {
+            port.receive(64, &mut |frame| heard.note(frame));
+            port.receive_bulk(64, &mut heard);
+        }
+        let mut probed = BTreeSet::new();
+        for header in &heard.headers {
+            let host = self.opposites.iter().position(|opposite| opposite.rank == header.source);
+            let Some(host) = host.filter(|_| header.endpoint == self.identity.endpoint) else { continue };
+            let [which, parts, ..] = header.words[0].to_le_bytes();
+            let rail = usize::from(header.rail);
+            if rail >= self.opposites[host].rails.len() || which > 1 {
+                continue;
+            }
+            self.others_are_done[host] |= header.words[1] != 0;
+            match header.kind {
+                Kind::Probe => {
+                    self.came[host][rail][usize::from(which)] |= parts;
+                    probed.insert((host, rail, usize::from(which)));
+                }
+                Kind::Echo => {
+                    let whole = parts == ALONE | TRAIN | BULK;
+                    self.works[host][rail] |= u8::from(whole) << which;
+                    self.met[host].get_or_insert(now);
+                }
+                _ => {}
+            }
+        }
+        for (host, rail, which) in probed {
+            self.send(ports, Kind::Echo, host, rail, which);
+        }
+        !heard.headers.is_empty()
+    }
+}
+
+/// Headers of this job that came.
+struct Heard {
+    key: JobKey,
+    headers: Vec<Header>,
+}
+
+impl Heard {
+    fn note(&mut self, frame: &[u8]) {
+        self.headers.extend(Header::decode(&self.key, frame).ok().map(|(header, _)| header));
+    }
+}
+
+impl Arrivals for Heard {
+    fn predict(&mut self, _: &mut Places) {}
+
+    fn take(&mut self, header: &[u8; HEADER_BYTES], _: *const u8, _: usize) {
+        self.note(header);
+    }
+}
+
+impl Verdicts {
+    /// As text: of each host, in order, a digit for each rail.
+    pub fn to_text(&self) -> String {
+        let digits = |ways: &Vec<u8>| ways.iter().map(u8::to_string).collect::<String>();
+        self.0.iter().map(digits).collect::<Vec<_>>().join(",")
+    }
+
+    /// Reads verdicts; what is no digit works not.
+    pub fn parse(text: &str) -> Verdicts {
+        let ways = |part: &str| part.bytes().map(|digit| digit.wrapping_sub(b'0') & (RAW | UDP)).collect();
+        Verdicts(text.split(',').map(ways).collect())
+    }
+
+    /// Which ways work to a host, over a rail.
+    pub fn of(&self, host: usize, rail: usize) -> u8 {
+        self.0.get(host).and_then(|ways| ways.get(rail)).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use towpath_base::ids::PeerIndex;
+
+    use super::*;
+    use crate::port::{RawSide, interfaces};
+    use towpath_clic::key::JobKey;
+
+    /// Far longer than two hosts need that answer, also as the part that is waited for further ways.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn whoever_has_all_answers_waits_for_no_host_without_ways() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+        let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
+        let begin = Instant::now();
+        let trials: Vec<_> = (0..)
+            .zip(ports)
+            .map(|(own, port)| {
+                let opposite = |rank: usize| Opposite {
+                    rank: rank as u32,
+                    endpoint: ends[rank].0,
+                    rails: if rank == own { vec![] } else { vec![(0, [None, Some(port.way(&ends[rank].1, false))])] },
+                };
+                let opposites = [0, 1].map(opposite);
+                let (own, endpoint) = (PeerIndex(own as u32), ends[own].0);
+                let identity = Identity { own, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+                std::thread::spawn(move || try_ways(&identity, &mut [port], &opposites, 0, PATIENCE))
+            })
+            .collect();
+        let verdicts: Vec<_> = trials.into_iter().map(|trial| trial.join().unwrap().to_text()).collect();
+        assert_eq!(verdicts, [",2", "2,"]);
+        assert!(begin.elapsed() < PATIENCE / GRACE / 2, "it took {:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn whoever_has_all_answers_stays_while_another_still_asks() {
+        const LONG: Duration = Duration::from_secs(1);
+        let interface = interfaces(Some("lo")).remove(0);
+        let mut ports = [(); 2].map(|()| Port::open(&interface, None, RawSide::Closed).unwrap());
+        let ends = [0, 1].map(|rank: usize| (ports[rank].endpoint(), ports[rank].address()));
+        let opposites = [0, 1].map(|own: usize| {
+            let (endpoint, address) = &ends[1 - own];
+            let rails = vec![(0, [None, Some(ports[own].way(address, false))])];
+            [Opposite { rank: 1 - own as u32, endpoint: *endpoint, rails }]
+        });
+        let identities = [0, 1].map(|own: usize| {
+            let (rank, endpoint) = (PeerIndex(own as u32), ends[own].0);
+            Identity { own: rank, endpoint, incarnation: 1, key: JobKey([1, 2]), drowsy: false }
+        });
+        let mut trial = Trial {
+            identity: &identities[1],
+            opposites: &opposites[1],
+            works: vec![vec![0]],
+            came: vec![vec![[0; 2]]],
+            met: vec![None],
+            is_done: vec![false],
+            others_are_done: vec![false],
+            needed: UDP,
+            grace: LONG,
+            zeros: vec![0; usize::from(u16::MAX)],
+        };
+        let [port, other] = &mut ports;
+        std::thread::scope(|scope| {
+            let begin = Instant::now();
+            scope.spawn(|| try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG));
+            // As if all answers so far had been lost: it asks for five times as long as the other stays in silence.
+            let mut answered = None;
+            while begin.elapsed() < LONG / 4 {
+                trial.probe(std::slice::from_mut(other));
+                std::thread::sleep(AGAIN);
+                trial.listen(std::slice::from_mut(other), Instant::now());
+                if std::mem::take(&mut trial.works[0][0]) != 0 {
+                    answered = Some(begin.elapsed());
+                }
+            }
+            assert!(answered.is_some_and(|at| at > 3 * LONG / GRACE), "it left after {answered:?}");
+        });
+    }
+
+    #[test]
+    fn a_way_that_is_needed_is_waited_for_though_another_has_answered() {
+        let interface = interfaces(Some("lo")).remove(0);
+        let port = Port::open(&interface, None, RawSide::Closed).unwrap();
+        let way = Some(port.way(&port.address(), false));
+        let opposites = [Opposite { rank: 1, endpoint: port.endpoint(), rails: vec![(0, [way; 2])] }];
+        let own = PeerIndex(0);
+        let identity = Identity { own, endpoint: 1, incarnation: 1, key: JobKey([1, 2]), drowsy: false };
+        let met = Instant::now();
+        let late = met + LEAST_GRACE;
+        for (needed, works, is_complete) in
+            [(0, RAW, true), (UDP, RAW, false), (UDP, UDP, true), (UDP, RAW | UDP, true)]
+        {
+            let trial = Trial {
+                identity: &identity,
+                opposites: &opposites,
+                works: vec![vec![works]],
+                came: vec![vec![[0; 2]]],
+                met: vec![Some(met)],
+                is_done: vec![false],
+                others_are_done: vec![false],
+                needed,
+                grace: LEAST_GRACE,
+                zeros: vec![0; usize::from(u16::MAX)],
+            };
+            assert_eq!(trial.is_complete(0, late), is_complete, "{needed} {works}");
+        }
+    }
+
+    #[test]
+    fn verdicts_are_read_back() {
+        let verdicts = Verdicts(vec![vec![3, 1], vec![], vec![2]]);
+        assert_eq!(verdicts.to_text(), "31,,2");
+        assert_eq!(Verdicts::parse("31,,2"), verdicts);
+        assert_eq!((verdicts.of(0, 1), verdicts.of(1, 0), verdicts.of(9, 9)), (1, 0, 0));
+        assert_eq!(Verdicts::parse("x").of(0, 0) & !3, 0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Messages on their way out and in. Small path: a copy, a head with its check, one call of the provider.
+
+use std::ffi::c_void;
+
+use super::endpoint::{Completion, Posted};
+use super::frame::{Frame, HEAD_BYTES, Sender, Way};
+use super::pool::{self, Kind, Pool, Ticket};
+use super::{LARGE_BYTES, Link, Ofi, SMALL_BYTES};
+use towpath_transport::{Header, Sink};
+
+/// How far ahead of the message that is awaited one may be: a provider has at most so many under way.
+const AHEAD: u64 = 4096;
+
+impl Ofi {
+    #[inline]
+    fn pool_of(&mut self, kind: Kind) -> &mut Pool {
+        if kind == Kind::Small { &mut self.small } else { &mut self.large }
+    }
+
+    /// Sends a message whose `length` bytes of payload `fill` writes; false when there is no piece of memory for it.
+    #[inline]
+    pub(super) fn send(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) -> bool {
+        let kind = if HEAD_BYTES + length <= SMALL_BYTES { Kind::Small } else { Kind::Large };
+        let pool = if kind == Kind::Small { &mut self.small } else { &mut self.large };
+        let Some(slot) = pool.take(&mut self.endpoint) else { return false };
+        let at = pool.at(slot);
+        fill(at.wrapping_add(HEAD_BYTES));
+        let peer = &mut self.peers[place];
+        let way = Way { from: self.own, to: peer.contact.peer.0, number: peer.next_out };
+        let head = frame.encode(&self.key, way);
+        // SAFETY: the piece is longer than a head, and nobody else's.
+        unsafe { std::ptr::copy_nonoverlapping(head.as_ptr(), at, HEAD_BYTES) };
+        peer.next_out += 1;
+        peer.under_way += 1;
+        self.sending += 1;
+        if !peer.pending.is_empty() || !self.post(place, (kind, slot, HEAD_BYTES + length)) {
+            self.peers[place].pending.push_back((kind, slot, HEAD_BYTES + length));
+            self.list(place);
+        }
+        true
+    }
+
+    /// Hands a message to the provider; false when it takes it later.
+    #[inline]
+    fn post(&mut self, place: usize, (kind, slot, length): (Kind, u32, usize)) -> bool {
+        let Some(address) = self.peers[place].address.or_else(|| self.find(place)) else {
+            self.forget(place, kind, slot);
+            return true;
+        };
+        let pool = self.pool_of(kind);
+        let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, place as u32));
+        // SAFETY: the piece is not used otherwise until its completion.
+        match unsafe { self.endpoint.send(address, at, length, local, context) } {
+            Posted::Done => {
+                self.meet(place);
+                true
+            }
+            Posted::Later => false,
+            Posted::Failed(code) => {
+                self.forget(place, kind, slot);
+                self.fail(place, code);
+                true
+            }
+        }
+    }
+
+    /// A message to a peer is over, one way or the other.
+    #[inline]
+    pub(super) fn forget(&mut self, place: usize, kind: Kind, slot: u32) {
+        self.pool_of(kind).give_back(slot);
+        self.peers[place].under_way -= 1;
+        self.sending -= 1;
+    }
+
+    /// Sends a head without payload, as soon as that can be.
+    pub(super) fn control(&mut self, place: usize, frame: Frame) {
+        let peer = &mut self.peers[place];
+        if peer.link == Link::Lost {
+            return;
+        }
+        if !peer.controls.is_empty() || !self.send(place, &frame, 0, |_| {}) {
+            self.peers[place].controls.push_back(frame);
+            self.list(place);
+        }
+    }
+
+    /// Lists a peer for whom something waits.
+    fn list(&mut self, place: usize) {
+        if !self.peers[place].listed {
+            self.peers[place].listed = true;
+            self.writing.push(place as u32);
+        }
+    }
+
+    /// Sends what waits for a peer; true when anything went.
+    pub(super) fn flush(&mut self, place: usize) -> bool {
+        let mut moved = false;
+        while let Some(front) = self.peers[place].pending.pop_front() {
+            if !self.post(place, front) {
+                self.peers[place].pending.push_front(front);
+                return moved;
+            }
+            moved = true;
+        }
+        while let Some(frame) = self.peers[place].controls.pop_front() {
+            if !self.send(place, &frame, 0, |_| {}) {
+                self.peers[place].controls.push_front(frame);
+                return moved;
+            }
+            moved = true;
+            if !self.peers[place].pending.is_empty() {
+                return moved;
+            }
+        }
+        self.peers[place].listed = false;
+        self.writing.retain(|other| *other as usize != place);
+        moved
+    }
+
+    /// Lends the provider pieces for arrivals.
+    pub(super) fn lend(&mut self) {
+        while let Some(slot) = self.unlent.pop() {
+            let pool = &mut self.receives;
+            let (at, local, context) = (pool.at(slot), pool.local(slot), pool.context(slot, 0));
+            // SAFETY: the piece is not used otherwise until its completion.
+            if unsafe { self.endpoint.receive(at, LARGE_BYTES, local, context) } != Posted::Done {
+                self.unlent.push(slot);
+                return;
+            }
+        }
+    }
+
+    /// Takes a completion.
+    #[inline]
+    pub(super) fn complete(&mut self, completion: Completion, sink: &mut impl Sink) {
+        let Completion { context, length, error } = completion;
+        if context.is_null() {
+            return;
+        }
+        // SAFETY: contexts come from the pools alone.
+        let Ticket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
+        match kind {
+            Kind::Receive if error == 0 => self.arrive(slot, length, sink),
+            // Longer than any message of the job, or its sender has ended amid it (rxm of libfabric 1.17 calls that cancelled).
+            Kind::Receive => {
+                self.refused += 1;
+                self.unlent.push(slot);
+            }
+            Kind::Small | Kind::Large => {
+                self.forget(place as usize, kind, slot);
+                if error != 0 {
+                    self.fail(place as usize, error);
+                }
+            }
+            Kind::Read => {
+                self.has_read(slot, place, error != 0);
+                if error != 0 {
+                    self.fail(place as usize, error);
+                }
+            }
+            Kind::Bounce => {}
+        }
+    }
+
+    /// A message has come into a piece.
+    fn arrive(&mut self, slot: u32, length: usize, sink: &mut impl Sink) {
+        let Some(place) = self.sender(slot, length) else {
+            self.refused += 1;
+            return self.unlent.push(slot);
+        };
+        let number = self.number(slot, place);
+        let peer = &mut self.peers[place];
+        if number != peer.next_in {
+            // Something else takes longer on its way; or this one has been here.
+            if number > peer.next_in && number - peer.next_in < AHEAD && !peer.held.contains_key(&number) {
+                peer.held.insert(number, (slot, length));
+            } else {
+                self.refused += 1;
+                self.unlent.push(slot);
+            }
+            return;
+        }
+        self.take(place, slot, length, sink);
+        while !self.peers[place].held.is_empty() {
+            let next = self.peers[place].next_in;
+            let Some((slot, length)) = self.peers[place].held.remove(&next) else { return };
+            self.take(place, slot, length, sink);
+        }
+    }
+
+    #[inline]
+    fn head(&self, slot: u32) -> [u8; HEAD_BYTES] {
+        // SAFETY: the piece is longer than a head, and its message is complete.
+        unsafe { self.receives.at(slot).cast::<[u8; HEAD_BYTES]>().read() }
+    }
+
+    /// The whole number of a message that says that it is from the peer at `place`.
+    fn number(&self, slot: u32, place: usize) -> u64 {
+        Sender::of(&self.head(slot)).number(self.peers[place].next_in)
+    }
+
+    /// Who has sent the message in a piece; `None` when that is no process of the job.
+    fn sender(&self, slot: u32, length: usize) -> Option<usize> {
+        if length < HEAD_BYTES {
+            return None;
+        }
+        let head = self.head(slot);
+        let from = Sender::of(&head).from;
+        let place = *self.places.get(&from)? as usize;
+        let way = Way { from, to: self.own, number: self.number(slot, place) };
+        Frame::is_genuine(&self.key, way, &head).then_some(place)
+    }
+
+    /// Takes the message whose turn it is.
+    fn take(&mut self, place: usize, slot: u32, length: usize, sink: &mut impl Sink) {
+        self.peers[place].next_in += 1;
+        self.meet(place);
+        let payload = length - HEAD_BYTES;
+        match Frame::decode(&self.head(slot)) {
+            _ if self.peers[place].link == Link::Lost => {}
+            Ok(Frame::Message { protocol, length, words }) if length as usize == payload => {
+                let from = self.peers[place].contact.peer;
+                let at = self.receives.at(slot).wrapping_add(HEAD_BYTES);
+                sink.arrived(from, &Header { protocol, words }, at, payload);
+            }
+            Ok(frame) if payload == 0 && self.obey(place, frame) => {}
+            _ => {
+                let rank = self.peers[place].contact.peer.0;
+                self.lose(place, &format!("rank {rank} sent something that no process of this job does"));
+            }
+        }
+        self.unlent.push(slot);
+    }
+
+    /// Does what a peer asks for; false when it makes no sense.
+    fn obey(&mut self, place: usize, frame: Frame) -> bool {
+        match frame {
+            Frame::Message { .. } => return false,
+            Frame::Pull { number, name, wanted } => self.asked(place, number, name, wanted),
+            Frame::Release { name } => {
+                if let Some(region) = self.published(place, name) {
+                    self.released.push(region.token);
+                }
+            }
+            Frame::Grant { number, last, address, key, length } => {
+                let Some(pull) = self.pulls.at(number).filter(|pull| pull.from as usize == place) else { return false };
+                if !pull.grant(address, key, length, last) {
+                    return false;
+                }
+                self.go_on(number);
+            }
+            Frame::Done { name } => return self.has_been_read(place, name),
+            Frame::Probe { number } => self.control(place, Frame::Echo { number }),
+            Frame::Echo { number } => self.has_answered(place, number),
+            Frame::Goodbye => self.part(place),
+        }
+        true
+    }
+}

@@ -1,0 +1,312 @@
+//! Large messages: what a publisher grants, and what a receiver reads. Large path.
+
+use towpath_base::transfer::{Source, Step, Target};
+
+use super::abi::cap;
+use super::endpoint::{Posted, Region};
+use super::frame::Frame;
+use super::transfers::{Push, Read};
+use super::{BOUNCE_BYTES, Link, Ofi};
+use towpath_transport::regions::Published;
+
+/// Reads of one pull under way.
+const READS_AT_ONCE: usize = 4;
+/// Pieces of one region granted at a time.
+const PIECES_AT_ONCE: usize = 2;
+
+/// Where the bytes of a read go: the memory, what local operations name it by, and the piece of the pool if it is one.
+type Destination = (*mut u8, *mut std::ffi::c_void, Option<u32>);
+
+impl Ofi {
+    /// Takes a region out that this peer may have; another one's stays.
+    pub(super) fn published(&mut self, place: usize, name: u64) -> Option<Published> {
+        if self.regions.is_for(name, place as u32) { self.regions.take(name) } else { None }
+    }
+
+    /// A peer asks for a region.
+    pub(super) fn asked(&mut self, place: usize, number: u32, name: u64, wanted: u64) {
+        let Some(Published { token, source, .. }) = self.published(place, name) else {
+            return self.control(place, Frame::Grant { number, last: true, address: 0, key: 0, length: 0 });
+        };
+        let left = source.length().min(usize::try_from(wanted).unwrap_or(usize::MAX));
+        let in_pieces = !matches!(source, Source::Bytes { .. });
+        let (to, granted) = (place as u32, std::collections::VecDeque::new());
+        let push = Push { to, number, token, source, left, in_pieces, region: None, granted, over: false };
+        self.pushes.insert(name, push);
+        self.filling.push(name);
+        self.fill(name);
+    }
+
+    /// Grants what can be granted of a region; true when something was.
+    pub(super) fn fill(&mut self, name: u64) -> bool {
+        let mut moved = false;
+        while let Some(grant) = self.next_grant(name) {
+            let Some(push) = self.pushes.get_mut(&name) else { return moved };
+            moved = true;
+            push.over = matches!(grant, Frame::Grant { last: true, .. });
+            let to = push.to as usize;
+            self.control(to, grant);
+            self.end_push(name);
+        }
+        let Some(push) = self.pushes.get(&name) else { return moved };
+        if push.over || push.granted.len() >= PIECES_AT_ONCE {
+            self.filling.retain(|other| *other != name);
+        }
+        moved
+    }
+
+    /// The next grant of a region, if it can be made now.
+    fn next_grant(&mut self, name: u64) -> Option<Frame> {
+        let push = self.pushes.get_mut(&name).filter(|push| !push.over)?;
+        let number = push.number;
+        if let Source::Bytes { pointer, .. } = push.source
+            && !push.in_pieces
+            && push.left > 0
+        {
+            // SAFETY: `Wire::publish` was promised that the memory lives until it is released, and the push with it.
+            match unsafe { self.endpoint.register(pointer, push.left, cap::REMOTE_READ) } {
+                Ok(region) => {
+                    let (address, key) = (self.endpoint.remote_address(pointer, pointer), region.key());
+                    push.region = Some(region);
+                    push.granted.push_back(None);
+                    return Some(Frame::Grant { number, last: true, address, key, length: push.left as u64 });
+                }
+                // The device cannot have all of it at a time.
+                Err(_) => push.in_pieces = true,
+            }
+        }
+        let none = Frame::Grant { number, last: true, address: 0, key: 0, length: 0 };
+        if push.left == 0 {
+            return Some(none);
+        }
+        if push.granted.len() >= PIECES_AT_ONCE {
+            return None;
+        }
+        let slot = self.outgoing.take(&mut self.endpoint)?;
+        // SAFETY: the piece has so many bytes; the memory behind the source lives, as above.
+        let filled = match unsafe { push.source.fill(self.outgoing.at(slot), BOUNCE_BYTES.min(push.left)) } {
+            Step::Done(filled) if filled > 0 => filled,
+            other => {
+                self.outgoing.give_back(slot);
+                // A source that yields less than it said is at its end.
+                return if other == Step::Pending { None } else { Some(none) };
+            }
+        };
+        push.left -= filled;
+        push.granted.push_back(Some(slot));
+        let (address, key) = self.outgoing.remote(slot, &self.endpoint);
+        Some(Frame::Grant { number, last: push.left == 0, address, key, length: filled as u64 })
+    }
+
+    /// The first grant of a region has been read; false when there is none.
+    pub(super) fn has_been_read(&mut self, place: usize, name: u64) -> bool {
+        let Some(push) = self.pushes.get_mut(&name).filter(|push| push.to as usize == place) else { return false };
+        match push.granted.pop_front() {
+            None => return false,
+            Some(None) => {}
+            Some(Some(slot)) => self.outgoing.give_back(slot),
+        }
+        if !push.over && !self.filling.contains(&name) {
+            self.filling.push(name);
+        }
+        self.end_push(name);
+        true
+    }
+
+    /// Releases a region of which everything has been granted and read.
+    fn end_push(&mut self, name: u64) {
+        if self.pushes.get(&name).is_some_and(|push| push.over && push.granted.is_empty()) {
+            self.filling.retain(|other| *other != name);
+            self.released.extend(self.pushes.remove(&name).map(|push| push.token));
+        }
+    }
+
+    /// Lists a pull that can go on.
+    pub(super) fn go_on(&mut self, number: u32) {
+        if let Some(pull) = self.pulls.at(number)
+            && !pull.listed
+        {
+            pull.listed = true;
+            self.working.push(number);
+        }
+    }
+
+    /// Goes on with a pull as far as it goes; true when it moved.
+    pub(super) fn work(&mut self, number: u32) -> bool {
+        let mut moved = false;
+        loop {
+            let (asked, blocked) = self.ask(number);
+            let (drained, waits) = self.drain(number);
+            moved |= asked | drained;
+            let Some(pull) = self.pulls.at(number) else { break };
+            if pull.is_complete() {
+                self.finished.extend(self.pulls.end(number).map(|pull| pull.token));
+                break;
+            }
+            if !asked && !drained {
+                if blocked || waits {
+                    return moved;
+                }
+                pull.listed = false;
+                break;
+            }
+        }
+        self.working.retain(|other| *other != number);
+        moved
+    }
+
+    /// Begins reads for a pull: whether it has, and whether something is short.
+    fn ask(&mut self, number: u32) -> (bool, bool) {
+        let mut moved = false;
+        loop {
+            let Some(pull) = self.pulls.at(number) else { return (moved, false) };
+            if pull.reads.len() >= READS_AT_ONCE {
+                return (moved, false);
+            }
+            let place = pull.from as usize;
+            // A read of a lost peer's memory may never end.
+            if self.peers[place].link == Link::Lost {
+                return (moved, false);
+            }
+            let Some(grant) = pull.grants.iter().find(|grant| grant.asked < grant.length).copied() else {
+                return (moved, false);
+            };
+            let Some(address) = self.peers[place].address else { return (moved, false) };
+            let Some((memory, local, bounce)) = self.destination(number) else { return (moved, true) };
+            let most = if bounce.is_some() { BOUNCE_BYTES.min(self.longest_read) } else { self.longest_read };
+            let length = (grant.length - grant.asked).min(most as u64) as usize;
+            let Some(slot) = self.read_contexts.take(&mut self.endpoint) else {
+                self.give_bounce_back(bounce);
+                return (moved, true);
+            };
+            let context = self.read_contexts.context(slot, place as u32);
+            let remote = (grant.address.wrapping_add(grant.asked), grant.key);
+            // SAFETY: the destination belongs to the pull, or to this read alone, until the completion.
+            match unsafe { self.endpoint.read(address, remote, memory, length, local, context) } {
+                Posted::Done => {
+                    self.began(number, slot, Read { pull: Some(number), length, bounce, ..Read::default() })
+                }
+                refused => {
+                    self.read_contexts.give_back(slot);
+                    self.give_bounce_back(bounce);
+                    if let Posted::Failed(code) = refused {
+                        self.fail(place, code);
+                        return (moved, false);
+                    }
+                    return (moved, true);
+                }
+            }
+            moved = true;
+        }
+    }
+
+    /// A read for a pull is under way.
+    fn began(&mut self, number: u32, slot: u32, read: Read) {
+        self.reads[slot as usize] = read;
+        let Some(pull) = self.pulls.at(number) else { return };
+        pull.reads.push_back(slot);
+        pull.asked += read.length;
+        if let Some(grant) = pull.grants.iter_mut().find(|grant| grant.asked < grant.length) {
+            grant.asked += read.length as u64;
+        }
+        let place = pull.from as usize;
+        self.waits_for_read(place);
+    }
+
+    fn give_bounce_back(&mut self, bounce: Option<u32>) {
+        if let Some(slot) = bounce {
+            self.incoming.give_back(slot);
+        }
+    }
+
+    /// Where the next bytes of a pull go.
+    fn destination(&mut self, number: u32) -> Option<Destination> {
+        let pull = self.pulls.at(number)?;
+        if let Target::Bytes { pointer, length } = pull.target
+            && !pull.bounces
+        {
+            if pull.region.is_none() && self.endpoint.registers_local() {
+                // SAFETY: `Wire::pull` was promised that the memory lives until it is reported, and the pull with it.
+                match unsafe { self.endpoint.register(pointer, length, cap::READ) } {
+                    Ok(region) => pull.region = Some(region),
+                    Err(_) => pull.bounces = true,
+                }
+            }
+            if !pull.bounces {
+                let local = pull.region.as_ref().map_or(std::ptr::null_mut(), Region::local);
+                return Some((pointer.wrapping_add(pull.asked), local, None));
+            }
+        }
+        let slot = self.incoming.take(&mut self.endpoint)?;
+        Some((self.incoming.at(slot), self.incoming.local(slot), Some(slot)))
+    }
+
+    /// A read is complete. A pull stays behind one that has failed, until its peer is buried.
+    pub(super) fn has_read(&mut self, slot: u32, place: u32, failed: bool) {
+        self.read_has_ended(place as usize);
+        let read = &mut self.reads[slot as usize];
+        (read.complete, read.failed) = (true, failed);
+        match read.pull {
+            Some(number) => self.go_on(number),
+            None => self.end_read(slot),
+        }
+    }
+
+    fn end_read(&mut self, slot: u32) {
+        let Read { bounce, .. } = std::mem::take(&mut self.reads[slot as usize]);
+        self.read_contexts.give_back(slot);
+        self.give_bounce_back(bounce);
+    }
+
+    /// Takes what reads have brought, in order: whether anything was taken, and whether the target waits.
+    fn drain(&mut self, number: u32) -> (bool, bool) {
+        let mut moved = false;
+        loop {
+            let Some(pull) = self.pulls.at(number) else { return (moved, false) };
+            let Some(&slot) = pull.reads.front() else { return (moved, false) };
+            let Read { length, bounce, complete, failed, .. } = self.reads[slot as usize];
+            if !complete || failed {
+                return (moved, false);
+            }
+            if let Some(bounce) = bounce {
+                // SAFETY: the read has put so many bytes there; `Wire::pull` was promised that the target lives.
+                if unsafe { pull.target.drain(self.incoming.at(bounce), length) } == Step::Pending {
+                    return (moved, true);
+                }
+            }
+            moved = true;
+            pull.reads.pop_front();
+            let (place, name) = (pull.from as usize, pull.name);
+            let first = pull.grants.front_mut().expect("a read belongs to a grant");
+            first.finished += length as u64;
+            let done = first.finished == first.length;
+            if done {
+                pull.grants.pop_front();
+            }
+            self.end_read(slot);
+            if done {
+                self.control(place, Frame::Done { name });
+            }
+        }
+    }
+
+    /// Everything that was granted to a peer or read from it ends, unreported.
+    pub(super) fn bury_transfers(&mut self, place: u32) {
+        self.regions.take_all_of(place);
+        let names: Vec<u64> = self.pushes.iter().filter(|(_, push)| push.to == place).map(|(name, _)| *name).collect();
+        for name in names {
+            let pieces = self.pushes.remove(&name).map(|push| push.granted).unwrap_or_default();
+            pieces.into_iter().flatten().for_each(|slot| self.outgoing.give_back(slot));
+            self.filling.retain(|other| *other != name);
+        }
+        for number in self.pulls.of_peer(place) {
+            self.working.retain(|other| *other != number);
+            for slot in self.pulls.end(number).map(|pull| pull.reads).unwrap_or_default() {
+                self.reads[slot as usize].pull = None;
+                if self.reads[slot as usize].complete {
+                    self.end_read(slot);
+                }
+            }
+        }
+    }
+}

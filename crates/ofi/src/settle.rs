@@ -1,0 +1,182 @@
+//! How peers come and go: finding, leaving, losing. Set-up path.
+
+use std::time::{Duration, Instant};
+
+use super::frame::Frame;
+use super::{Dead, Link, Ofi};
+use towpath_transport::Sink;
+
+/// How long a process that leaves waits for the others to say so too.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long reads of a lost peer's memory are waited for: the provider ends them with errors.
+const LAST_READS: Duration = Duration::from_secs(2);
+
+impl Ofi {
+    /// Enters the address of a peer: what the provider calls it.
+    #[cold]
+    pub(super) fn find(&mut self, place: usize) -> Option<u64> {
+        let peer = &self.peers[place];
+        match self.endpoint.reach(&peer.contact.address) {
+            Ok(address) => {
+                self.peers[place].address = Some(address);
+                Some(address)
+            }
+            Err(reason) => {
+                let rank = peer.contact.peer.0;
+                self.lose(place, &format!("rank {rank} cannot be reached over the fabric: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// Something has gone to a peer or come from it.
+    #[inline]
+    pub(super) fn meet(&mut self, place: usize) {
+        if self.peers[place].link == Link::Quiet {
+            self.peers[place].link = Link::Known;
+            if self.leaving.is_some() {
+                self.tell(place);
+            }
+        }
+    }
+
+    /// An operation towards a peer has failed.
+    #[cold]
+    pub(super) fn fail(&mut self, place: usize, code: i32) {
+        let (rank, reason) = (self.peers[place].contact.peer.0, self.endpoint.error(code));
+        if self.leaving.is_some() && self.peers[place].told {
+            // It has left before it could hear.
+            self.peers[place].parted = true;
+            return;
+        }
+        self.lose(place, &format!("the way to rank {rank} over the fabric is broken: {reason}"));
+    }
+
+    /// A peer is lost; [`Sink::lost`] follows.
+    pub(super) fn lose(&mut self, place: usize, reason: &str) {
+        let peer = &mut self.peers[place];
+        if peer.link == Link::Lost {
+            return;
+        }
+        peer.link = Link::Lost;
+        self.losses.note(peer.contact.peer, reason);
+        self.dead.push_back(Dead { place: place as u32, since: Instant::now() });
+    }
+
+    /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.
+    pub fn mark_lost(&mut self, place: usize) {
+        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
+        self.lose(place, &reason);
+    }
+
+    /// Buries lost peers whose memory nobody reads any more.
+    #[cold]
+    pub(super) fn bury_dead(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        for _ in 0..self.dead.len() {
+            let Some(dead) = self.dead.pop_front() else { break };
+            let peer = &self.peers[dead.place as usize];
+            if peer.reading > 0 && dead.since.elapsed() < LAST_READS {
+                self.dead.push_back(dead);
+                continue;
+            }
+            if self.may_be_written(dead.place) {
+                self.end_all_ways(dead.place);
+            }
+            self.bury(dead.place);
+            let peer = &self.peers[dead.place as usize];
+            if peer.parted {
+                sink.left(peer.contact.peer)
+            } else {
+                sink.lost(peer.contact.peer)
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    /// Whether a read of a peer's memory that has not ended may still write to memory of the program. What was registered for it is safe:
+    /// the registration ends with the pull.
+    fn may_be_written(&mut self, place: u32) -> bool {
+        let numbers = self.pulls.of_peer(place);
+        let (pulls, reads) = (&mut self.pulls, &self.reads);
+        let goes_on = |slot: &u32| !reads[*slot as usize].complete && reads[*slot as usize].bounce.is_none();
+        numbers
+            .into_iter()
+            .any(|number| pulls.at(number).is_some_and(|pull| pull.region.is_none() && pull.reads.iter().any(goes_on)))
+    }
+
+    /// Closes the endpoint because of a lost peer, and loses all others: nothing less ends a read.
+    #[cold]
+    fn end_all_ways(&mut self, because: u32) {
+        let rank = self.peers[because as usize].contact.peer.0;
+        for place in 0..self.peers.len() {
+            let other = self.peers[place].contact.peer.0;
+            let why = format!("reads of the memory of rank {rank}, which is lost, did not end");
+            if !self.peers[place].parted {
+                self.lose(place, &format!("the way to rank {other} over the fabric was closed: {why}"));
+            }
+            self.bury_transfers(place as u32);
+            let peer = &mut self.peers[place];
+            (peer.reading, peer.under_way) = (0, 0);
+            peer.pending.clear();
+            peer.controls.clear();
+        }
+        self.writing.clear();
+        self.awaited.clear();
+        self.sending = 0;
+        self.close_endpoint();
+    }
+
+    /// Ends everything that was promised to a peer or expected from it.
+    fn bury(&mut self, place: u32) {
+        self.bury_transfers(place);
+        let peer = &mut self.peers[place as usize];
+        let held = std::mem::take(&mut peer.held);
+        self.unlent.extend(held.into_values().map(|(slot, _)| slot));
+        // Whoever has said goodbye waits for an answer.
+        if !self.peers[place as usize].parted {
+            let peer = &mut self.peers[place as usize];
+            peer.controls.clear();
+            let pending = std::mem::take(&mut peer.pending);
+            pending.into_iter().for_each(|(kind, slot, _)| self.forget(place as usize, kind, slot));
+        }
+    }
+
+    /// Says goodbye to a peer, once.
+    fn tell(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.peers[place].told, true) {
+            self.control(place, Frame::Goodbye);
+        }
+    }
+
+    /// The peer has left MPI and expects nothing more but an answer.
+    pub(super) fn part(&mut self, place: usize) {
+        self.tell(place);
+        let peer = &mut self.peers[place];
+        peer.parted = true;
+        if self.leaving.is_none() {
+            let reason = format!("rank {} has left MPI", peer.contact.peer.0);
+            self.lose(place, &reason);
+        }
+    }
+
+    /// Says to all peers that this process leaves MPI: [`Ofi::busy`] until they have said so too, or some seconds are over.
+    /// To be called when nothing else is under way; after it, nothing may be sent.
+    pub fn leave(&mut self) {
+        self.leaving = Some(Instant::now() + FAREWELL);
+        for place in 0..self.peers.len() {
+            if self.peers[place].link == Link::Known {
+                self.tell(place);
+            }
+        }
+    }
+
+    /// True while this process leaves and somebody who was told has not answered.
+    pub(super) fn waits_for_farewells(&self) -> bool {
+        let waits = |end: &Instant| {
+            self.peers.iter().any(|peer| peer.told && !peer.parted && peer.link == Link::Known) && Instant::now() < *end
+        };
+        self.leaving.as_ref().is_some_and(waits)
+    }
+}

@@ -1,0 +1,377 @@
+//! Messages between the processes of one host, through one shared segment, and of a process to itself (`loopback`).
+//!
+//! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot (`slot`) and moves
+//! to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`). Where a payload lies (in the line, in a
+//! cell or in the staging area of the sender, in the ring) is a field of the entry. Large messages run through windows (`push`, `pull`). Every
+//! structure has one writer at a time, so a process that dies never blocks others.
+
+mod arena;
+mod arriving;
+pub mod board;
+mod cells;
+mod claims;
+mod declared;
+mod division;
+mod entry;
+mod grant;
+mod heap;
+pub mod layout;
+pub mod loopback;
+#[cfg(all(test, loom))]
+pub(crate) mod model;
+mod pull;
+mod push;
+mod receive;
+pub(crate) mod ring;
+mod segment;
+mod send;
+mod share;
+mod sift;
+mod slot;
+mod staging;
+mod stores;
+mod streamed;
+mod streaming;
+mod theft;
+mod walk;
+mod window;
+
+pub use arriving::Arriving;
+pub use heap::{Block, Heap};
+pub use segment::Segment;
+
+use std::collections::VecDeque;
+
+use towpath_base::config;
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::{AtomicU64, MappedWords};
+use towpath_base::transfer::{CopyAcross, Source, Target};
+
+use crate::stores::Stores;
+use arena::Arena;
+use board::{Board, Maker};
+use cells::Cells;
+use division::{Division, RingShape};
+use entry::{Control, Kind};
+use layout::{CELL_BYTES, LINE, RING_AREA, RingPlace};
+use pull::Pulls;
+use push::{Advance, Pushes, Whereabouts};
+use receive::Incoming;
+use ring::RingReceiver;
+use send::Outgoing;
+use staging::Staging;
+use towpath_transport::ahead::PrefetchHint;
+use towpath_transport::{RegionKey, Sink};
+
+/// Smallest payload of a ring: its messages may be as long as those through a cell.
+const RING_BYTES_AT_LEAST: u64 = 4 * CELL_BYTES as u64;
+
+/// What can be tuned; every rank may have its own values.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Sends through the slot after which a sender asks for a ring; 0: never.
+    pub hot_sends: u32,
+    /// Payload bytes of the rings that this rank grants.
+    pub ring_bytes: u32,
+    /// Header lines of those rings, a power of two.
+    pub ring_lines: u32,
+    /// Bytes out of which this rank grants rings, at most [`RING_AREA`].
+    pub arena_bytes: usize,
+    /// Whether this rank may use windows. Without them large messages go through the reserve, piece by piece.
+    pub windows: bool,
+    /// Bytes that this rank stages for rings, at most [`layout::WINDOW_BYTES`]; `None`: as far as it walks, if it has room.
+    pub staging_bytes: Option<usize>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let bounded = |name, low, high| config::number(name).unwrap_or(low).clamp(low, high) as u32;
+        let arena = config::number("TOWPATH_ARENA_BYTES").map(|bytes| bytes as usize);
+        Settings {
+            hot_sends: bounded("TOWPATH_HOT_SENDS", 0, u64::from(u32::MAX)),
+            ring_bytes: bounded("TOWPATH_RING_BYTES", RING_BYTES_AT_LEAST, 1 << 20).next_multiple_of(LINE as u32),
+            ring_lines: 64,
+            arena_bytes: arena.unwrap_or(RING_AREA).min(RING_AREA),
+            windows: arena.is_none(),
+            staging_bytes: None,
+        }
+    }
+}
+
+/// A ring that this process reads.
+struct HotRing {
+    from: u32,
+    receiver: RingReceiver<MappedWords>,
+    lines: *const u8,
+    /// How far it was read when idle rings were looked for last.
+    seen: u32,
+    /// Where the payload of the next entry lies if it is as long as the last one in the ring.
+    /// `sift` neither uses nor updates it.
+    hint: PrefetchHint,
+}
+
+/// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by [`PeerIndex`] to
+/// the [`Sink`].
+pub struct Shm {
+    segment: Segment,
+    own: usize,
+    settings: Settings,
+    peers: Vec<PeerIndex>,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    /// The words of my door-bell.
+    doorbell: *const AtomicU64,
+    doorbell_words: usize,
+    /// Rings to look at, one per sender whose stream runs through one.
+    hot: Vec<HotRing>,
+    /// Peers with control entries that did not fit, or with a marker to write.
+    attention: Vec<u32>,
+    arena: Arena,
+    division: Division,
+    /// Declared edges have less than their share.
+    wanting: bool,
+    /// Bytes of rings that were taken back and whose markers have not come yet.
+    returning: usize,
+    maker: Maker,
+    cells: Cells,
+    staging: Staging,
+    pushes: Pushes,
+    pulls: Pulls,
+    /// How payload for each local rank is written.
+    stores: Stores,
+    /// Pulls of length 0, to be reported.
+    finished: Vec<u64>,
+    /// Peers found dead, to be reported.
+    dead: VecDeque<u32>,
+}
+
+// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used under the lock of
+// its lane.
+unsafe impl Send for Shm {}
+
+impl Shm {
+    /// The wire of one rank. `peers[i]` is this process's name for local rank i.
+    ///
+    /// # Panics
+    /// When there are not as many peers as the segment has ranks.
+    pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: Settings) -> Shm {
+        let own = segment.own_rank();
+        let segment = segment.with_windows(settings.windows);
+        assert_eq!(peers.len(), segment.ranks(), "one peer per local rank");
+        let outgoing = (0..peers.len()).map(|rank| Outgoing::new(&segment, rank, settings.hot_sends)).collect();
+        let incoming = (0..peers.len()).map(|rank| Incoming::new(&segment, rank)).collect();
+        let doorbell = segment.own_control().doorbell.as_ptr();
+        let pushes = Pushes::new(&segment);
+        let stores = Stores::new(peers.len(), segment.walk().bytes());
+        assert!(settings.staging_bytes.is_none_or(|bytes| bytes <= layout::WINDOW_BYTES), "too large a staging area");
+        let staging = Staging::new(settings.staging_bytes.unwrap_or(segment.staging_bytes()));
+        Shm {
+            doorbell,
+            doorbell_words: peers.len().div_ceil(64),
+            segment,
+            own,
+            settings,
+            peers,
+            outgoing,
+            incoming,
+            hot: Vec::new(),
+            attention: Vec::new(),
+            arena: Arena::new(settings.arena_bytes),
+            division: Division::default(),
+            wanting: false,
+            returning: 0,
+            maker: Maker::new(),
+            cells: Cells::new(),
+            staging,
+            pushes,
+            pulls: Pulls::new(own),
+            stores,
+            finished: Vec::new(),
+            dead: VecDeque::new(),
+        }
+    }
+
+    /// What copies from strides to strides: without it, messages that do not lie in a row are packed on their way.
+    pub fn set_across(&mut self, across: CopyAcross) {
+        self.pushes.set_across(across);
+        self.pulls.set_across(across);
+    }
+
+    /// The segment below.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// As [`towpath_transport::Wire::publish`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
+        self.pushes.publish(&self.segment, to as u32, token, source)
+    }
+
+    /// As [`towpath_transport::Wire::withdraw`].
+    pub fn withdraw(&mut self, key: RegionKey) -> bool {
+        self.pushes.withdraw(key.0[0])
+    }
+
+    /// As [`towpath_transport::Wire::pull`], from a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
+        if self.outgoing[from].lost {
+            return;
+        }
+        let [name, place] = key.0;
+        if target.length() == 0 {
+            self.post_control(from, Control { kind: Kind::Release, words: [name, 0], extra: 0 });
+            self.finished.push(token);
+        } else {
+            let place = Whereabouts::decode(place);
+            if !self.pulls.start(&self.segment, from as u32, token, target, place, name) {
+                self.begin_pulls();
+            }
+        }
+    }
+
+    /// As [`towpath_transport::Wire::progress`].
+    #[inline]
+    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = self.receive(sink);
+        if !self.pulls.is_idle() {
+            moved |= self.step_pulls(sink);
+        }
+        if !self.pushes.is_idle() {
+            moved |= self.step_pushes(sink);
+        }
+        if !(self.attention.is_empty() && self.finished.is_empty() && self.dead.is_empty()) {
+            moved |= self.settle_all(sink);
+        }
+        moved
+    }
+
+    /// As [`towpath_transport::Wire::busy`].
+    pub fn busy(&self) -> bool {
+        !(self.pushes.is_empty()
+            && self.pulls.is_empty()
+            && self.finished.is_empty()
+            && self.outgoing.iter().all(|out| out.backlog.is_empty()))
+    }
+
+    /// The process behind a local rank is gone: [`Sink::lost`] reports it. Regions published to it and pulls from it end
+    /// without a report of their own, so nobody takes them for transfers that ended well.
+    pub fn mark_lost(&mut self, rank: usize) {
+        if !self.outgoing[rank].lost {
+            self.outgoing[rank].lost = true;
+            self.outgoing[rank].detour = true;
+            self.dead.push_back(rank as u32);
+        }
+    }
+
+    /// Makes a board for a team of `members`; its place in the segment, which the other members must learn. `None`
+    /// where there is no memory for it.
+    pub fn make_board(&mut self, members: usize) -> Option<usize> {
+        self.maker.make(&self.segment, members)
+    }
+
+    /// The board at a place of the segment, as member `own` of the members with these local ranks. `made` says that
+    /// this process made it.
+    pub fn join_board(&self, place: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
+        Board::new(&self.segment, place, members, own, made.then(|| self.maker.left()))
+    }
+
+    fn begin_pulls(&mut self) {
+        while let Some(begun) = self.pulls.begin(&self.segment) {
+            let control = Control { kind: Kind::Pull, words: [begun.name, begun.length], extra: begun.encode() };
+            self.post_control(begun.from as usize, control);
+        }
+    }
+
+    #[inline(never)]
+    fn step_pulls(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.pulls.running() {
+            let (from, advance, token) = self.pulls.step(&self.segment, index, &self.stores);
+            if advance != Advance::Nothing {
+                self.outgoing[from as usize].notify();
+                moved = true;
+            }
+            if advance == Advance::Done {
+                sink.pulled(token);
+                self.begin_pulls();
+            } else {
+                index += 1;
+            }
+        }
+        moved
+    }
+
+    #[inline(never)]
+    fn step_pushes(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.pushes.running() {
+            let (to, advance, token) = self.pushes.step(&self.segment, index, &mut self.stores);
+            moved |= advance != Advance::Nothing;
+            if matches!(advance, Advance::Some | Advance::Done) {
+                self.outgoing[to as usize].notify();
+            }
+            if let Some(token) = token {
+                sink.released(token);
+            }
+            index += usize::from(!advance.is_end());
+        }
+        moved
+    }
+
+    /// What is seldom there: control entries that wait for room, empty pulls, dead peers.
+    #[cold]
+    fn settle_all(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = !self.finished.is_empty();
+        for token in self.finished.drain(..) {
+            sink.pulled(token);
+        }
+        for peer in std::mem::take(&mut self.attention) {
+            let (settled, some) = self.settle(peer as usize);
+            moved |= some;
+            if !settled {
+                self.attention.push(peer);
+            }
+        }
+        while let Some(rank) = self.dead.pop_front() {
+            self.bury(rank, sink);
+            moved = true;
+        }
+        moved
+    }
+
+    fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
+        self.pushes.bury(rank);
+        self.pulls.bury(rank);
+        self.begin_pulls();
+        sink.lost(self.peers[rank as usize]);
+    }
+
+    /// Takes a ring out of the area and prepares it; `None` when there is no room or no page. A ring that is `ready` for
+    /// its largest message has all pages for it, others those that most messages need.
+    fn make_ring(&mut self, shape: RingShape, ready: bool) -> Option<RingPlace> {
+        let inside = self.arena.take(shape.total())?;
+        let offset = self.segment.layout().ring_area(self.own) + inside;
+        let place = RingPlace::new(offset, shape.lines, shape.bytes, ready);
+        let needed = place.payload_at() + place.provided as usize - offset;
+        if !self.segment.populate(offset, needed) {
+            self.arena.give(inside, shape.total());
+            return None;
+        }
+        // SAFETY: the range was taken out of our own area, so nobody else uses it; flags of an earlier ring vanish.
+        unsafe { self.segment.at(offset).write_bytes(0, place.payload_at() - offset) };
+        Some(place)
+    }
+
+    fn free_ring(&mut self, place: RingPlace) {
+        let inside = place.offset as usize - self.segment.layout().ring_area(self.own);
+        self.arena.give(inside, place.total());
+    }
+}

@@ -1,0 +1,190 @@
+//! Messages of a process to itself: a queue of copied messages, and regions copied straight from source to target.
+//!
+//! Order is the order of the calls. Back-pressure keeps the queue bounded.
+
+use std::collections::VecDeque;
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Source, Target};
+
+use towpath_transport::regions::{Published, Regions};
+use towpath_transport::{Header, NoResource, RegionKey, SHORT_BYTES, Sink, Wire, copy};
+
+/// Largest copied message in bytes.
+const COPIED_LIMIT: usize = 16 * 1024;
+/// Messages that may wait.
+const QUEUE_LIMIT: usize = 1024;
+/// Messages delivered in one progress.
+const BATCH: usize = 64;
+/// Bytes that move at a time where source or target is not a row.
+const BOUNCE_BYTES: usize = 16 * 1024;
+/// Buffers kept for later messages.
+const SPARE_BUFFERS: usize = 16;
+
+enum Payload {
+    Inline([u8; SHORT_BYTES]),
+    Stored(Vec<u8>),
+}
+
+struct Message {
+    header: Header,
+    length: usize,
+    payload: Payload,
+}
+
+struct Transfer {
+    source: Source,
+    target: Target,
+    held: usize,
+    released: u64,
+    pulled: u64,
+}
+
+/// The wire of a process to itself.
+pub struct Loopback {
+    own: PeerIndex,
+    queue: VecDeque<Message>,
+    spare: Vec<Vec<u8>>,
+    regions: Regions,
+    transfers: VecDeque<Transfer>,
+    bounce: Vec<u8>,
+}
+
+impl Loopback {
+    /// A wire of the process `own` to itself.
+    pub fn new(own: PeerIndex) -> Loopback {
+        Loopback {
+            own,
+            queue: VecDeque::new(),
+            spare: Vec::new(),
+            regions: Regions::default(),
+            transfers: VecDeque::new(),
+            bounce: Vec::new(),
+        }
+    }
+
+    /// Whether no message waits.
+    #[inline]
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    #[inline(never)]
+    fn deliver(&mut self, sink: &mut impl Sink) -> bool {
+        let batch = self.queue.len().min(BATCH);
+        for message in self.queue.drain(..batch) {
+            let pointer = match &message.payload {
+                Payload::Inline(bytes) => bytes.as_ptr(),
+                Payload::Stored(bytes) => bytes.as_ptr(),
+            };
+            sink.arrived(self.own, &message.header, pointer, message.length);
+            if let Payload::Stored(buffer) = message.payload
+                && self.spare.len() < SPARE_BUFFERS
+            {
+                self.spare.push(buffer);
+            }
+        }
+        batch > 0
+    }
+
+    /// One step of the first transfer.
+    #[inline(never)]
+    fn transfer(&mut self, sink: &mut impl Sink) -> bool {
+        let Some(first) = self.transfers.front_mut() else { return false };
+        self.bounce.resize(BOUNCE_BYTES, 0);
+        let mut moved = 0;
+        if first.target.length() > 0 {
+            // SAFETY: `publish` and `pull` promised that the memory lives until released and pulled.
+            match unsafe { copy::across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
+                Some(bytes) => moved = bytes,
+                None => return false,
+            }
+        }
+        if first.target.length() == 0 || moved == 0 {
+            let (released, pulled) = (first.released, first.pulled);
+            self.transfers.pop_front();
+            sink.released(released);
+            sink.pulled(pulled);
+        }
+        true
+    }
+}
+
+impl Wire for Loopback {
+    fn own(&self) -> PeerIndex {
+        self.own
+    }
+
+    #[inline(never)]
+    unsafe fn short(
+        &mut self,
+        _to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.queue.len() >= QUEUE_LIMIT {
+            return Err(NoResource);
+        }
+        let mut bytes = [0; SHORT_BYTES];
+        // SAFETY: the caller lends `length` readable bytes, at most SHORT_BYTES.
+        unsafe { copy::short(payload, bytes.as_mut_ptr(), length) };
+        self.queue.push_back(Message { header: *header, length, payload: Payload::Inline(bytes) });
+        Ok(())
+    }
+
+    fn copied_limit(&self, _to: PeerIndex) -> usize {
+        COPIED_LIMIT
+    }
+
+    fn copied(
+        &mut self,
+        _to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
+        if self.queue.len() >= QUEUE_LIMIT {
+            return Err(NoResource);
+        }
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(length.max(buffer.len()), 0);
+        fill(buffer.as_mut_ptr());
+        self.queue.push_back(Message { header: *header, length, payload: Payload::Stored(buffer) });
+        Ok(())
+    }
+
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        let length = source.length() as u64;
+        RegionKey([self.regions.publish(Published { to: to.0, token, source }), length])
+    }
+
+    fn withdraw(&mut self, _to: PeerIndex, key: RegionKey) -> bool {
+        self.regions.take(key.0[0]).is_some()
+    }
+
+    unsafe fn pull(&mut self, _from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        if let Some(region) = self.regions.take(key.0[0]) {
+            let transfer = Transfer { source: region.source, target, held: 0, released: region.token, pulled: token };
+            self.transfers.push_back(transfer);
+        }
+    }
+
+    #[inline]
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        if self.queue.is_empty() && self.transfers.is_empty() {
+            return false;
+        }
+        let delivered = self.deliver(sink);
+        let moved = self.transfer(sink);
+        delivered || moved
+    }
+
+    fn busy(&self) -> bool {
+        !self.queue.is_empty() || !self.transfers.is_empty() || !self.regions.is_empty()
+    }
+}

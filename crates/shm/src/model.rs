@@ -1,0 +1,417 @@
+//! The lock-free pieces under a model checker: every interleaving of a small run, with the memory model of the
+//! language instead of this machine's. Run with
+//! `RUSTFLAGS="--cfg loom" cargo test -p towpath-shm --lib --profile quick model`.
+//!
+//! Payload lies in checked cells, so a read that is not ordered after its write fails. Each test asserts that the branch
+//! it is about was reached.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{Ordering, fence};
+use loom::thread;
+use towpath_base::model::{Flags, Payload, Reached, model};
+use towpath_base::sync::{LongWords, Words};
+
+use super::board::{Memory, Rounds, Want};
+use super::claims::{self, Claims};
+use super::ring::{LINE_WORDS, RingReceiver, RingSender};
+use super::slot::{SlotReceiver, SlotSender};
+
+const LINES: usize = 2;
+
+fn ring() -> (RingSender<Flags>, RingReceiver<Flags>) {
+    let (lines, progress) = (Flags::new(LINES, LINE_WORDS), Flags::new(1, 1));
+    let bytes = 64 * LINES as u32;
+    let sender = RingSender::new(lines.clone(), progress.clone(), LINES as u32, bytes, bytes);
+    (sender, RingReceiver::new(lines, progress, LINES as u32, bytes, bytes))
+}
+
+#[test]
+fn a_ring_keeps_order_and_reuses_lines_only_when_read() {
+    let (refused, empty) = (Reached::default(), Reached::default());
+    let (full, none) = (refused.clone(), empty.clone());
+    model(move || {
+        let ((mut sender, mut receiver), payload) = (ring(), Payload::new(LINES));
+        let (into, full) = (payload.clone(), full.clone());
+        let sending = thread::spawn(move || {
+            for value in 1..=3 {
+                let claim = loop {
+                    match sender.claim(1) {
+                        Some(claim) => break claim,
+                        None => {
+                            full.mark();
+                            thread::yield_now();
+                        }
+                    }
+                };
+                into.write(claim.payload / 64, value);
+                sender.commit();
+            }
+        });
+        let mut offset = 0;
+        for value in 1..=3 {
+            while receiver.ready().is_none() {
+                receiver.rest();
+                none.mark();
+                thread::yield_now();
+            }
+            // The sender's place for the payload, as far as the receiver can know it: first in, first out.
+            let place = [0, 1].into_iter().map(|step| (offset + step) % LINES).find(|at| payload.read(*at) == value);
+            offset = place.expect("the payload of the entry is in the ring") + 1;
+            receiver.advance(64);
+        }
+        sending.join().unwrap();
+    });
+    refused.assert("a full ring");
+    empty.assert("an empty ring");
+}
+
+#[test]
+fn a_slot_alternates_between_its_two_owners() {
+    let waited = Reached::default();
+    let busy = waited.clone();
+    model(move || {
+        let (line, payload) = (Flags::new(1, 1), Payload::new(1));
+        let (mut sender, mut receiver) = (SlotSender::new(line.clone()), SlotReceiver::new(line));
+        let (into, busy) = (payload.clone(), busy.clone());
+        let sending = thread::spawn(move || {
+            for value in 1..=2 {
+                while !sender.is_free() {
+                    busy.mark();
+                    thread::yield_now();
+                }
+                into.write(0, value);
+                sender.commit();
+            }
+        });
+        for value in 1..=2 {
+            while !receiver.is_full() {
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(0), value);
+            receiver.advance();
+        }
+        sending.join().unwrap();
+    });
+    waited.assert("a slot that is still full");
+}
+
+/// A message and the marker go through the slot, the next messages through the ring; the ring's entry may be visible
+/// before the marker is.
+#[test]
+fn a_marker_keeps_the_order_between_slot_and_ring() {
+    const MARKER: u32 = 99;
+    let overtaken = Reached::default();
+    let early = overtaken.clone();
+    model(move || {
+        let line = Flags::new(1, 1);
+        let (mut slot_out, mut slot_in) = (SlotSender::new(line.clone()), SlotReceiver::new(line));
+        let (mut ring_out, mut ring_in) = ring();
+        let (slot_payload, ring_payload) = (Payload::new(1), Payload::new(LINES));
+        let (into_slot, into_ring) = (slot_payload.clone(), ring_payload.clone());
+        let sending = thread::spawn(move || {
+            into_slot.write(0, MARKER);
+            slot_out.commit();
+            let claim = ring_out.claim(0).expect("a new ring is empty");
+            into_ring.write(claim.line, 1);
+            ring_out.commit();
+        });
+        let mut seen = Vec::new();
+        while !slot_in.is_full() {
+            thread::yield_now();
+        }
+        seen.push(slot_payload.read(0));
+        slot_in.advance();
+        if ring_in.ready().is_some() {
+            early.mark();
+        }
+        let line = loop {
+            match ring_in.ready() {
+                Some(line) => break line,
+                None => thread::yield_now(),
+            }
+        };
+        seen.push(ring_payload.read(line));
+        ring_in.advance(0);
+        sending.join().unwrap();
+        assert_eq!(seen, [MARKER, 1]);
+    });
+    overtaken.assert("a ring that is filled when the marker is read");
+}
+
+/// 64-bit words of a board as the checker's atomics.
+#[derive(Clone)]
+struct LongFlags(Arc<Vec<loom::sync::atomic::AtomicU64>>);
+
+impl LongFlags {
+    fn new(count: usize) -> LongFlags {
+        LongFlags(Arc::new((0..count).map(|_| loom::sync::atomic::AtomicU64::new(0)).collect()))
+    }
+}
+
+impl LongWords for LongFlags {
+    fn load_acquire(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Acquire)
+    }
+    fn store_release(&self, index: usize, value: u64) {
+        self.0[index].store(value, Ordering::Release);
+    }
+    fn replace(&self, index: usize, old: u64, new: u64) -> bool {
+        self.0[index].compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// Two members of a board whose lines are kept for two rounds.
+fn board() -> [Rounds<LongFlags>; 2] {
+    let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(2));
+    let memory = Memory { done, claims, wants, lines: LongFlags::new(4) };
+    [0, 1].map(|own| Rounds::new(2, own, 2, memory.clone()))
+}
+
+#[test]
+fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
+    let (refused, waited) = (Reached::default(), Reached::default());
+    let (full, empty) = (refused.clone(), waited.clone());
+    model(move || {
+        let ([mut writer, mut reader], payload) = (board(), Payload::new(2));
+        let (into, full) = (payload.clone(), full.clone());
+        let writing = thread::spawn(move || {
+            for round in 0..3 {
+                while writer.line_is_free().is_err() {
+                    full.mark();
+                    thread::yield_now();
+                }
+                into.write(round % 2, round as u32 + 1);
+                writer.commit();
+                writer.finish();
+            }
+        });
+        for round in 0..3 {
+            while !reader.is_written(0) {
+                empty.mark();
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(round % 2), round as u32 + 1);
+            reader.finish();
+        }
+        writing.join().unwrap();
+    });
+    refused.assert("a line that is not free");
+    waited.assert("a line that is not written");
+}
+
+/// As `Board::post` and `machine::wait` do it: whoever writes the last line wakes the member that sleeps until all are
+/// written, and nobody else need.
+#[test]
+fn whoever_writes_the_last_line_wakes_those_that_want_all() {
+    let (slept, awake) = (Reached::default(), Reached::default());
+    let (sleeps, stays) = (slept.clone(), awake.clone());
+    model(move || {
+        let [done, claims, wants] = [0; 3].map(|_| LongFlags::new(3));
+        let memory = Memory { done, claims, wants, lines: LongFlags::new(6) };
+        let [first, second, mut sleeper] = [0, 1, 2].map(|own| Rounds::new(3, own, 2, memory.clone()));
+        let asleep = Flags::new(1, 1);
+        sleeper.commit();
+        let posting = [first, second].map(|poster| {
+            let asleep = asleep.clone();
+            thread::spawn(move || {
+                poster.commit();
+                fence(Ordering::SeqCst);
+                if asleep.load_relaxed(0) == 1 && poster.all_are_written() {
+                    assert!(poster.those_that_want(Want::Line(poster.own)).next().is_none());
+                    poster.those_that_want(Want::AllLines).for_each(|_| asleep.store_release(0, 2));
+                }
+            })
+        });
+        sleeper.want(Want::AllLines);
+        asleep.store_release(0, 1);
+        fence(Ordering::SeqCst);
+        if sleeper.all_are_written() {
+            stays.mark();
+        } else {
+            sleeps.mark();
+            while asleep.load_acquire(0) != 2 {
+                thread::yield_now();
+            }
+        }
+        posting.into_iter().for_each(|posting| posting.join().unwrap());
+    });
+    slept.assert("a member that sleeps");
+    awake.assert("a member that need not sleep");
+}
+
+#[test]
+fn one_member_of_a_board_does_the_common_work() {
+    let (won, lost) = (Reached::default(), Reached::default());
+    let (first, second) = (won.clone(), lost.clone());
+    model(move || {
+        let ([one, mut other], result) = (board(), Payload::new(1));
+        let work = |member: &mut Rounds<LongFlags>, own: usize, result: &Payload| {
+            if member.claim() {
+                result.write(0, own as u32 + 7);
+                member.finish();
+                member.commit();
+                own
+            } else {
+                let claimant = member.claimant().expect("refused, so claimed");
+                member.finish();
+                while !member.is_written(claimant) {
+                    thread::yield_now();
+                }
+                assert_eq!(result.read(0), claimant as u32 + 7);
+                claimant
+            }
+        };
+        let (mut one, shared) = (one, result.clone());
+        let working = thread::spawn(move || work(&mut one, 0, &shared));
+        let by_other = work(&mut other, 1, &result);
+        assert_eq!(working.join().unwrap(), by_other);
+        if by_other == 0 { first.mark() } else { second.mark() }
+    });
+    won.assert("the first member claims");
+    lost.assert("the second member claims");
+}
+
+/// Both sides copy a message of three units, twice over the same words, and both read all of it when they hold it complete.
+#[test]
+fn both_sides_of_a_shared_copy_do_each_unit_once() {
+    const UNITS: u32 = 2;
+    let (helped, alone, later) = (Reached::default(), Reached::default(), Reached::default());
+    let (by_both, by_one, gone_on) = (helped.clone(), alone.clone(), later.clone());
+    model(move || {
+        let words = LongFlags::new(claims::WORDS);
+        let payloads = [Payload::new(UNITS as usize), Payload::new(UNITS as usize)];
+        let (sender_words, into) = (words.clone(), payloads.clone());
+        // How the receiver hears of a message: two slots, so that the second announcement may wait there.
+        let announced = LongFlags::new(2);
+        let (announce, by_both, by_one) = (announced.clone(), by_both.clone(), by_one.clone());
+        let sending = thread::spawn(move || {
+            for (number, payload) in into.iter().enumerate() {
+                let mut side = Claims::open(sender_words.clone(), number as u32 + 1, true);
+                side.set_units(UNITS);
+                announce.store_release(number, 1);
+                let mut own = 0;
+                while let Some(unit) = side.claim() {
+                    payload.write(unit as usize, unit + 1);
+                    side.finish();
+                    own += 1;
+                }
+                if own == UNITS {
+                    by_one.mark()
+                } else {
+                    by_both.mark()
+                }
+                while !side.is_complete() {
+                    thread::yield_now();
+                }
+                // The memory is free again: reading it must not race with the other side's work.
+                (0..UNITS).for_each(|unit| assert_eq!(payload.read(unit as usize), unit + 1));
+            }
+        });
+        for (number, payload) in payloads.iter().enumerate() {
+            while announced.load_acquire(number) == 0 {
+                thread::yield_now();
+            }
+            let mut side = Claims::follow(words.clone(), number as u32 + 1, false, UNITS);
+            side.join();
+            while let Some(unit) = side.claim() {
+                payload.write(unit as usize, unit + 1);
+                side.finish();
+            }
+            while !side.is_complete() {
+                thread::yield_now();
+            }
+            if side.taken().is_none() {
+                gone_on.mark();
+            }
+            (0..UNITS).for_each(|unit| assert_eq!(payload.read(unit as usize), unit + 1));
+        }
+        sending.join().unwrap();
+    });
+    helped.assert("a copy that both sides share");
+    alone.assert("a copy that one side does alone");
+    later.assert("a sender that is at its next message when the receiver looks");
+}
+
+/// The receiver claims a unit that it cannot copy and gives it back; the sender, which may have found nothing left, does it.
+#[test]
+fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
+    let waited = Reached::default();
+    let waiting = waited.clone();
+    model(move || {
+        let (words, payload) = (LongFlags::new(claims::WORDS), Payload::new(2));
+        let mut side = Claims::open(words.clone(), 1, true);
+        side.set_units(2);
+        let (into, waiting) = (payload.clone(), waiting.clone());
+        let sending = thread::spawn(move || {
+            while !side.is_complete() {
+                match side.claim() {
+                    Some(unit) => {
+                        into.write(unit as usize, unit + 1);
+                        side.finish();
+                    }
+                    None => {
+                        waiting.mark();
+                        thread::yield_now();
+                    }
+                }
+            }
+        });
+        let other = Claims::follow(words, 1, false, 2);
+        other.join();
+        if other.claim().is_some() {
+            other.unclaim();
+        }
+        while !other.is_complete() {
+            thread::yield_now();
+        }
+        sending.join().unwrap();
+        assert_eq!([payload.read(0), payload.read(1)], [1, 2]);
+    });
+    waited.assert("a sender that finds nothing left");
+}
+
+/// A message in two parts, whose receiver copies the first before the second is there.
+#[test]
+fn parts_are_read_only_when_they_are_there() {
+    let waited = Reached::default();
+    let late = waited.clone();
+    model(move || {
+        let ((mut sender, mut receiver), payload) = (ring(), Payload::new(LINES));
+        let (into, late) = (payload.clone(), late.clone());
+        let sending = thread::spawn(move || {
+            for message in 0..2 {
+                while !sender.has_lines(2) {
+                    thread::yield_now();
+                }
+                assert_eq!(sender.claim(128).expect("the ring is empty").payload, 0);
+                into.write(0, 2 * message + 1);
+                sender.commit();
+                sender.claim(0).expect("the lines were counted");
+                into.write(1, 2 * message + 2);
+                sender.commit();
+            }
+        });
+        for message in 0..2 {
+            while receiver.ready().is_none() {
+                receiver.rest();
+                thread::yield_now();
+            }
+            let follower = receiver.follower();
+            assert!(follower.is_here(0));
+            assert_eq!(payload.read(0), 2 * message + 1);
+            while !follower.is_here(1) {
+                late.mark();
+                thread::yield_now();
+            }
+            assert_eq!(payload.read(1), 2 * message + 2);
+            receiver.advance(128);
+            while receiver.ready().is_none() {
+                thread::yield_now();
+            }
+            receiver.advance(0);
+            receiver.rest();
+        }
+        sending.join().unwrap();
+    });
+    waited.assert("a part that was not there yet");
+}

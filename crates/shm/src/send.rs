@@ -1,0 +1,574 @@
+//! The sending half of the wire: entries into slots and rings, control entries, and the way from slot to ring.
+
+use std::collections::VecDeque;
+
+use towpath_base::control::ControlPage;
+use towpath_base::sync::{MappedWords, Ordering};
+use towpath_machine::wait;
+
+use super::Shm;
+use super::entry::{self, ASK, Control, INLINE_AT, Kind, PARTS};
+use super::grant::{Grant, Obedience};
+use super::layout::{CELL_BYTES, CELLS, LINE, RingPlace};
+use super::ring::{Claim, LINE_WORDS, RingSender};
+use super::segment::Segment;
+use super::slot::SlotSender;
+use super::staging::{Entry, IN_RING, Staging};
+use crate::arriving::{IN_PARTS, part, parts};
+use crate::stores::Stores;
+use towpath_transport::{Header, NoResource, SHORT_BYTES, copy};
+
+/// The ring through which a stream leaves.
+struct OutRing {
+    sender: RingSender<MappedWords>,
+    place: RingPlace,
+    lines: *mut u8,
+}
+
+/// The stream to one local rank, as its sender sees it.
+pub(super) struct Outgoing {
+    /// Set where the stream leaves through a ring.
+    ring: Option<Box<OutRing>>,
+    page: *const ControlPage,
+    slot_line: *mut u8,
+    slot: SlotSender<MappedWords>,
+    limit: u32,
+    /// How many places the stream has had before this one, and how many entries had gone through the slot by then.
+    places: u32,
+    slot_commits: u32,
+    /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
+    pub(super) detour: bool,
+    pub(super) lost: bool,
+    obedience: Obedience,
+    /// Control entries that wait for room.
+    pub(super) backlog: VecDeque<Control>,
+}
+
+impl Outgoing {
+    pub(super) fn new(segment: &Segment, to: usize, hot_sends: u32) -> Outgoing {
+        let slot_at = segment.layout().slot(to, segment.own_rank());
+        Outgoing {
+            ring: None,
+            page: segment.control(to),
+            slot_line: segment.at(slot_at),
+            // SAFETY: the wire holds the segment and drops this before.
+            slot: SlotSender::new(unsafe { segment.words(slot_at, LINE_WORDS) }),
+            limit: CELL_BYTES as u32,
+            places: 0,
+            slot_commits: 0,
+            detour: false,
+            lost: false,
+            obedience: Obedience::new(hot_sends),
+            backlog: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn page(&self) -> &ControlPage {
+        // SAFETY: the page lies in the segment, which outlives this.
+        unsafe { &*self.page }
+    }
+
+    /// Wakes the peer if it sleeps.
+    #[inline]
+    pub(super) fn notify(&self) {
+        wait::notify(self.page());
+    }
+
+    /// Hands the slot to the peer and rings its door-bell.
+    fn commit_slot(&mut self, own: usize) {
+        self.slot.commit();
+        self.page().doorbell[own / 64].fetch_or(1 << (own % 64), Ordering::AcqRel);
+        self.notify();
+    }
+
+    /// True when the peer has consumed an entry, or is gone.
+    fn has_consumed(&mut self, entry: Entry) -> bool {
+        // A peer reads a place to its end before the next one.
+        let earlier = entry.place != self.places;
+        match &mut self.ring {
+            _ if self.lost => true,
+            Some(ring) if earlier => ring.sender.has_consumed_some(),
+            Some(ring) => ring.sender.has_consumed(entry.number),
+            None => earlier && self.slot.commits() != self.slot_commits && self.slot.is_free(),
+        }
+    }
+
+    /// Writes one control entry if there is room.
+    fn try_control(&mut self, own: usize, control: &Control) -> bool {
+        if let Some(ring) = &mut self.ring {
+            let Some(claim) = ring.sender.claim(0) else { return false };
+            // SAFETY: the claimed line is ours until committed.
+            unsafe { entry::write_control(ring.lines.add(claim.line * LINE), control) };
+            ring.sender.commit();
+            self.notify();
+        } else {
+            if !self.slot.is_free() {
+                return false;
+            }
+            // SAFETY: the free slot is ours until committed.
+            unsafe { entry::write_control(self.slot_line, control) };
+            self.commit_slot(own);
+        }
+        true
+    }
+
+    /// Writes a message of at most a line into the ring or the slot.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    #[inline(always)]
+    unsafe fn short(
+        &mut self,
+        own: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        let Some(ring) = &mut self.ring else {
+            // SAFETY: handed through.
+            return unsafe { self.short_by_slot(own, header, payload, length) };
+        };
+        let claim = ring.sender.claim(0).ok_or(NoResource)?;
+        // SAFETY: the claimed line is ours until committed; the caller vouches for the payload.
+        unsafe {
+            let line = ring.lines.add(claim.line * LINE);
+            entry::write(line, Kind::Inline, 0, length, header);
+            copy::short(payload, line.add(INLINE_AT), length);
+        }
+        ring.sender.commit();
+        self.notify();
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Outgoing::short`].
+    #[inline(never)]
+    unsafe fn short_by_slot(
+        &mut self,
+        own: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if !self.slot.is_free() {
+            return Err(NoResource);
+        }
+        let bits = self.bits();
+        // SAFETY: the free slot is ours until committed; the caller vouches for the payload.
+        unsafe {
+            entry::write(self.slot_line, Kind::Inline, bits, length, header);
+            copy::short(payload, self.slot_line.add(INLINE_AT), length);
+        }
+        self.commit_slot(own);
+        Ok(())
+    }
+
+    /// Bits of the next entry through the slot.
+    #[inline]
+    fn bits(&mut self) -> u8 {
+        if self.obedience.count() { ASK } else { 0 }
+    }
+}
+
+impl Shm {
+    /// As [`towpath_transport::Wire::short`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn short(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        let out = &mut self.outgoing[to];
+        if out.detour {
+            // SAFETY: handed through.
+            return unsafe { self.short_by_detour(to, header, payload, length) };
+        }
+        // SAFETY: handed through.
+        unsafe { out.short(self.own, header, payload, length) }
+    }
+
+    /// As [`Shm::short`], where something must be settled before.
+    ///
+    /// # Safety
+    /// As there.
+    #[cold]
+    #[inline(never)]
+    unsafe fn short_by_detour(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if self.detour(to)? {
+            return Ok(());
+        }
+        // SAFETY: handed through.
+        unsafe { self.outgoing[to].short(self.own, header, payload, length) }
+    }
+
+    /// As [`towpath_transport::Wire::copied_limit`].
+    #[inline]
+    pub fn copied_limit(&self, to: usize) -> usize {
+        self.outgoing[to].limit as usize
+    }
+
+    /// As [`towpath_transport::Wire::copied_row_limit`].
+    #[inline]
+    pub fn copied_row_limit(&self, to: usize) -> usize {
+        let out = &self.outgoing[to];
+        let limit = out.limit as usize;
+        if out.ring.is_some() { limit.max(self.staging.largest()) } else { limit }
+    }
+
+    /// As [`towpath_transport::Wire::copied`], to a local rank.
+    ///
+    #[inline]
+    pub fn copied(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        self.stored(to, header, length, |slot, stores| {
+            // SAFETY: the slot has `length` bytes, and [`towpath_transport::Wire::copied`] says that `fill` writes so many.
+            unsafe { stores.fill_row(to, slot, length, fill) }
+        })
+    }
+
+    /// As [`Shm::copied`]; `fill` also gets the way in which payload for this rank is stored.
+    #[inline]
+    fn stored(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8, &mut Stores),
+    ) -> Result<(), NoResource> {
+        if self.outgoing[to].detour && self.detour(to)? {
+            return Ok(());
+        }
+        let stored = if length > SHORT_BYTES { length } else { 0 };
+        let staged = if self.outgoing[to].ring.is_some() { self.stage(stored) } else { None };
+        let out = &mut self.outgoing[to];
+        if staged.is_none() && length > out.limit as usize {
+            return Err(NoResource);
+        }
+        if out.ring.is_none() {
+            return self.copied_by_slot(to, header, length, fill);
+        }
+        let (ring, claim) = out.claim(&self.segment, if staged.is_some() { 0 } else { stored })?;
+        let stores = &mut self.stores;
+        // SAFETY: the claimed line and payload are ours until committed.
+        unsafe {
+            let line = ring.lines.add(claim.line * LINE);
+            if stored == 0 {
+                entry::write(line, Kind::Inline, 0, length, header);
+                fill(line.add(INLINE_AT), stores);
+            } else {
+                let offset = staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
+                fill(self.segment.at(offset), stores);
+                entry::write(line, Kind::Stored, 0, 0, header);
+                entry::write_stored(line, offset, length);
+            }
+        }
+        ring.sender.commit();
+        if let Some(staged) = staged {
+            staged.commit(&mut self.staging, out.last_entry(to));
+        }
+        out.notify();
+        Ok(())
+    }
+
+    /// As [`towpath_transport::Wire::copied_row`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub unsafe fn copied_row(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if length >= IN_PARTS && self.outgoing[to].has_lines(length) {
+            let staged = self.stage(length);
+            let out = &mut self.outgoing[to];
+            if staged.is_none() && length > out.limit as usize {
+                return Err(NoResource);
+            }
+            // SAFETY: handed through.
+            unsafe { out.in_parts(&self.segment, &mut self.stores, to, header, payload, length, staged)? };
+            if let Some(staged) = staged {
+                staged.commit(&mut self.staging, out.last_entry(to));
+            }
+            return Ok(());
+        }
+        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        self.stored(to, header, length, |slot, stores| unsafe { stores.copy(to, payload, slot, length) })
+    }
+
+    /// A block of the staging area for a payload that is worth it, if one is free.
+    #[inline]
+    fn stage(&mut self, bytes: usize) -> Option<Staged> {
+        if bytes <= IN_RING {
+            return None;
+        }
+        let (outgoing, segment) = (&mut self.outgoing, &self.segment);
+        let area = segment.layout().staging(self.own);
+        let begin = self.staging.claim(
+            bytes,
+            |entry| outgoing[entry.peer as usize].has_consumed(entry),
+            |from, bytes| segment.populate(area + from, bytes),
+        )?;
+        Some(Staged { offset: area + begin, begin, bytes })
+    }
+
+    fn copied_by_slot(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8, &mut Stores),
+    ) -> Result<(), NoResource> {
+        if !self.outgoing[to].slot.is_free() {
+            return Err(NoResource);
+        }
+        let cell = if length > SHORT_BYTES { Some(self.take_cell(to)?) } else { None };
+        let out = &mut self.outgoing[to];
+        let bits = out.bits();
+        let stores = &mut self.stores;
+        // SAFETY: the free slot and the cell are ours until committed.
+        unsafe {
+            if let Some(offset) = cell {
+                fill(self.segment.at(offset), stores);
+                entry::write(out.slot_line, Kind::Stored, bits, 0, header);
+                entry::write_stored(out.slot_line, offset, length);
+            } else {
+                entry::write(out.slot_line, Kind::Inline, bits, length, header);
+                fill(out.slot_line.add(INLINE_AT), stores);
+            }
+        }
+        out.commit_slot(self.own);
+        Ok(())
+    }
+
+    /// Offset of a cell whose page is provided.
+    fn take_cell(&mut self, to: usize) -> Result<usize, NoResource> {
+        let outgoing = &self.outgoing;
+        let cell = self.cells.take(to as u32, |peer| outgoing[peer as usize].slot.is_free()).ok_or(NoResource)?;
+        let offset = self.segment.layout().cell(self.own, cell);
+        if cell >= self.cells.provided {
+            debug_assert!(cell < CELLS);
+            if !self.segment.populate(offset, CELL_BYTES) {
+                // The first cell is always there, so that this is over when it is free.
+                self.cells.give(cell);
+                return Err(NoResource);
+            }
+            self.cells.provided = cell + 1;
+        }
+        Ok(offset)
+    }
+
+    /// Settles what stands in the way of the next entry; true when the entry needs not be sent at all (the peer is
+    /// gone, and what is sent to it vanishes).
+    #[cold]
+    fn detour(&mut self, to: usize) -> Result<bool, NoResource> {
+        if self.outgoing[to].lost {
+            return Ok(true);
+        }
+        self.settle(to);
+        if self.outgoing[to].backlog.is_empty() { Ok(false) } else { Err(NoResource) }
+    }
+
+    /// Sends a control entry, now or as soon as there is room.
+    pub(super) fn post_control(&mut self, to: usize, control: Control) {
+        let out = &mut self.outgoing[to];
+        if out.lost || (out.backlog.is_empty() && out.try_control(self.own, &control)) {
+            return;
+        }
+        out.backlog.push_back(control);
+        self.attend(to);
+    }
+
+    /// The peer grants a place for our stream.
+    pub(super) fn granted(&mut self, to: usize, grant: Grant) {
+        self.outgoing[to].obedience.granted(grant);
+        self.attend(to);
+        self.settle(to);
+    }
+
+    /// The peer has no ring for us now.
+    pub(super) fn refused(&mut self, to: usize) {
+        self.outgoing[to].obedience.refused();
+    }
+
+    fn attend(&mut self, to: usize) {
+        let out = &mut self.outgoing[to];
+        if !out.detour {
+            out.detour = true;
+            self.attention.push(to as u32);
+        }
+    }
+
+    /// Writes the marker and the waiting control entries as far as there is room. (Nothing is left, something moved.)
+    pub(super) fn settle(&mut self, to: usize) -> (bool, bool) {
+        let out = &mut self.outgoing[to];
+        if out.lost {
+            out.backlog.clear();
+            return (true, false);
+        }
+        let mut moved = false;
+        if let Some(grant) = out.obedience.pending() {
+            let marker = Control { kind: Kind::Marker, words: [grant.epoch, 0], extra: 0 };
+            if out.try_control(self.own, &marker) {
+                out.obedience.obeyed();
+                let in_slot = out.ring.is_none() && grant.place.is_none();
+                out.move_to(&self.segment, grant);
+                // What was staged in earlier places is known to be read when this is, or the marker in the slot.
+                if !in_slot && self.staging.holds_for(to as u32) {
+                    out.backlog.push_front(Control { kind: Kind::Nothing, words: [0, 0], extra: 0 });
+                }
+                moved = true;
+            }
+        }
+        while let Some(control) = out.backlog.front() {
+            let control = *control;
+            if !out.try_control(self.own, &control) {
+                break;
+            }
+            out.backlog.pop_front();
+            moved = true;
+        }
+        let settled = out.backlog.is_empty() && out.obedience.pending().is_none();
+        out.detour = !settled;
+        (settled, moved)
+    }
+}
+
+/// A block of the staging area that no entry names yet.
+#[derive(Clone, Copy)]
+struct Staged {
+    /// Of its first byte in the segment.
+    offset: usize,
+    begin: usize,
+    bytes: usize,
+}
+
+impl Staged {
+    #[inline]
+    fn commit(self, staging: &mut Staging, entry: Entry) {
+        staging.commit(self.begin, self.bytes, entry);
+    }
+}
+
+impl Outgoing {
+    /// True when a message of `length` bytes can go through the ring in parts now.
+    #[inline]
+    fn has_lines(&mut self, length: usize) -> bool {
+        !self.detour && self.ring.as_mut().is_some_and(|ring| ring.sender.has_lines(parts(length)))
+    }
+
+    /// The entry that was handed over last, through the ring to local rank `to`.
+    #[inline]
+    fn last_entry(&self, to: usize) -> Entry {
+        let number = self.ring.as_ref().map_or(0, |ring| ring.sender.committed());
+        Entry { peer: to as u32, place: self.places, number }
+    }
+
+    /// A line of the ring and `bytes` of its payload, whose pages are provided.
+    #[inline]
+    fn claim(&mut self, segment: &Segment, bytes: usize) -> Result<(&mut OutRing, Claim), NoResource> {
+        let ring = self.ring.as_mut().ok_or(NoResource)?;
+        let claim = ring.sender.claim(bytes).ok_or(NoResource)?;
+        if let Some(grown) = ring.sender.grown() {
+            let provided = grown.0 as u32;
+            if let Err(shortage) = provide(segment, ring, grown) {
+                // What is longer than the ring is now would never find room: it goes through a window.
+                self.limit = self.limit.min(provided);
+                return Err(shortage);
+            }
+        }
+        Ok((ring, claim))
+    }
+
+    /// Writes a message into the ring part by part, each with an entry of its own, so that the receiver copies the first
+    /// while this side writes the next; the payload lies in the staged block, if there is one. There must be as many free
+    /// lines as parts.
+    ///
+    /// # Safety
+    /// `payload` must be readable for `length` bytes.
+    unsafe fn in_parts(
+        &mut self,
+        segment: &Segment,
+        stores: &mut Stores,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+        staged: Option<Staged>,
+    ) -> Result<(), NoResource> {
+        let (ring, mut claim) = self.claim(segment, if staged.is_some() { 0 } else { length })?;
+        let offset = staged.map_or(ring.place.payload_at() + claim.payload, |staged| staged.offset);
+        for number in 0..parts(length) {
+            if number > 0 {
+                claim = ring.sender.claim(0).expect("the lines were counted");
+            }
+            let part = part(length, number);
+            // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
+            unsafe {
+                let line = ring.lines.add(claim.line * LINE);
+                stores.copy(to, payload.add(part.start), segment.at(offset + part.start), part.len());
+                if number == 0 {
+                    entry::write(line, Kind::Stored, PARTS, 0, header);
+                    entry::write_stored(line, offset, length);
+                } else {
+                    entry::write_control(line, &Control { kind: Kind::Part, words: [0, 0], extra: 0 });
+                }
+            }
+            ring.sender.commit();
+        }
+        // Whoever was awake for the first part waits for the others without sleep.
+        self.notify();
+        Ok(())
+    }
+
+    /// The marker is written: the stream goes on in the granted place.
+    fn move_to(&mut self, segment: &Segment, grant: Grant) {
+        let stays = self.ring.is_none() && grant.place.is_none();
+        self.ring = grant.place.map(|place| {
+            let (lines_at, count) = (place.lines_at(), place.lines);
+            // SAFETY: the wire holds the segment and drops this before.
+            let (lines, progress) = unsafe {
+                let words = segment.words(lines_at, count as usize * LINE_WORDS);
+                (words, segment.words(place.offset as usize, 1))
+            };
+            segment.map_in(place.offset as usize, place.payload_at() + place.provided as usize - place.offset as usize);
+            let sender = RingSender::new(lines, progress, count, place.bytes, place.provided);
+            Box::new(OutRing { sender, place, lines: segment.at(lines_at) })
+        });
+        self.places = self.places.wrapping_add(1);
+        if !stays {
+            self.slot_commits = self.slot.commits();
+        }
+        self.limit = self.ring.as_ref().map_or(CELL_BYTES, |ring| ring.place.copied_limit()) as u32;
+    }
+}
+
+/// Provides payload pages that a ring has not used before; where there are none the ring stays as small as it is.
+#[cold]
+fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
+    if segment.populate(ring.place.payload_at() + from, to - from) {
+        return Ok(());
+    }
+    ring.sender.shrink(from);
+    Err(NoResource)
+}

@@ -1,0 +1,248 @@
+//! A message whose receiver may copy too, as it lies in the segment: lines of the sender, of the receiver, and the claims
+//! of both ([`super::claims`]).
+//!
+//! The receiver reaches the bytes because they lie in a heap (what `MPI_Alloc_mem` gives), or by reading the memory of
+//! the sender's process. The sender writes where they are before it announces the message; the receiver writes where they
+//! go before it joins.
+
+use towpath_base::sync::{LongWords, MappedLongWords};
+use towpath_base::transfer::{CopyAcross, Layout, Strides};
+
+use super::claims::{Claims, MOST_UNITS};
+use super::layout::{LINE, SHARES};
+use super::segment::Segment;
+use towpath_transport::copy;
+
+/// Words of one line.
+const LINE_WORDS: usize = LINE / 8;
+/// The sender's: behind what it has copied, the message's generation, the address of its bytes, their place in the heaps
+/// plus 1 (0: not there), the address and the value of the word by which a reader knows the sender's process, and how far
+/// the bytes span (0: they are in a row).
+const GENERATION: usize = 1;
+const ADDRESS: usize = 2;
+const HEAP: usize = 3;
+const MARK_AT: usize = 4;
+const MARK: usize = 5;
+const SPAN: usize = 6;
+/// The receiver's: behind what it has copied, where the bytes go in the heaps plus 1 (0: not there), how many are wanted, and
+/// how far they span (0: they go in a row).
+const TARGET: usize = LINE_WORDS + 1;
+const WANTED: usize = LINE_WORDS + 2;
+const TARGET_SPAN: usize = LINE_WORDS + 3;
+/// The strides of both, where they are not rows.
+const STRIDES: usize = 3 * LINE_WORDS;
+const TARGET_STRIDES: usize = 5 * LINE_WORDS;
+
+/// Smallest message from a heap that is copied without a window: below, a window is as fast.
+pub(super) const DIRECT_AT_LEAST: usize = 128 << 10;
+/// Smallest other message of whose units the receiver may read some from the sender's process.
+pub(super) const SHARED_AT_LEAST: usize = 256 << 10;
+
+const SMALLEST_UNIT: usize = 32 << 10;
+const LARGEST_UNIT: usize = 128 << 10;
+
+/// Bytes of the units into which a message between heaps is cut: an eighth of it, within limits.
+pub(super) fn direct_unit(length: usize) -> usize {
+    let most = (length / MOST_UNITS + 1).next_multiple_of(LARGEST_UNIT);
+    if length / LARGEST_UNIT >= MOST_UNITS {
+        return most;
+    }
+    (length / 8).next_multiple_of(LINE).clamp(SMALLEST_UNIT, LARGEST_UNIT)
+}
+
+/// Copies one unit of a message of which `wanted` bytes are wanted.
+///
+/// # Safety
+/// The unit must be claimed, and both layouts hold `wanted` bytes in memory that lives. Without `across`, both are rows.
+pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: usize, across: Option<CopyAcross>) {
+    let size = direct_unit(wanted);
+    let at = unit as usize * size;
+    let length = size.min(wanted - at);
+    // SAFETY: the unit lies inside both layouts.
+    unsafe {
+        match across.filter(|_| from.strides != Strides::ROW || to.strides != Strides::ROW) {
+            Some(across) => across(from, to, at, length),
+            None => copy::row(from.lowest.add(at), to.lowest.add(at), length),
+        }
+    }
+}
+
+/// The lines of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    words: MappedLongWords,
+    claims: MappedLongWords,
+}
+
+/// Bytes in the heaps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InHeap {
+    offset: usize,
+    /// How far they span and how they lie, if not in a row.
+    strided: Option<(usize, Strides)>,
+}
+
+impl InHeap {
+    /// `None` where some of the bytes are elsewhere.
+    pub(super) fn of(segment: &Segment, layout: &Layout) -> Option<InHeap> {
+        let offset = segment.in_heaps(layout.lowest, layout.span)?;
+        let strided = (layout.strides != Strides::ROW).then_some((layout.span, layout.strides));
+        Some(InHeap { offset, strided })
+    }
+
+    /// `length` bytes of them, as this process sees them; `None` where it does not.
+    pub(super) fn layout(self, segment: &Segment, length: usize) -> Option<Layout> {
+        let (span, strides) = self.strided.unwrap_or((length, Strides::ROW));
+        let lowest = segment.heap_address(self.offset)?;
+        segment.in_heaps(lowest, span)?;
+        Some(Layout { lowest, span, strides })
+    }
+}
+
+/// Where the bytes of a message are, as its sender says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) address: u64,
+    /// Set where they are in the heaps.
+    pub(super) heap: Option<InHeap>,
+}
+
+/// A word in the memory of a process and what it says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    pub(super) address: u64,
+    pub(super) value: u64,
+}
+
+impl Lines {
+    pub(super) fn new(segment: &Segment, owner: u32, index: u32) -> Lines {
+        let at = segment.layout().share(owner as usize, index as usize);
+        // SAFETY: shares live in the wire, which holds the segment; the words lie in the lines of this share.
+        unsafe { Lines { words: segment.long_words(at, 1), claims: segment.long_words(at, LINE_WORDS) } }
+    }
+
+    /// The sender: begins a message in these lines.
+    pub(super) fn open(self, generation: u32, front: bool, place: Place, mark: Mark) -> Claims<MappedLongWords> {
+        self.describe([HEAP, SPAN, STRIDES], place.heap);
+        let words = [(ADDRESS, place.address), (MARK_AT, mark.address), (MARK, mark.value)];
+        words.into_iter().for_each(|(word, value)| self.words.store_release(word, value));
+        self.words.store_release(GENERATION, u64::from(generation));
+        Claims::open(self.claims, generation, front)
+    }
+
+    /// The receiver of an announced message: its part, and where the bytes are.
+    pub(super) fn follow(self, front: bool, units: u32) -> (Claims<MappedLongWords>, Place, Mark) {
+        let word = |word| self.words.load_acquire(word);
+        let claims = Claims::follow(self.claims, word(GENERATION) as u32, front, units);
+        let place = Place { address: word(ADDRESS), heap: self.described([HEAP, SPAN, STRIDES]) };
+        (claims, place, Mark { address: word(MARK_AT), value: word(MARK) })
+    }
+
+    /// The receiver: says before it joins where the bytes go, and how many.
+    pub(super) fn set_target(self, heap: Option<InHeap>, wanted: usize) {
+        self.describe([TARGET, TARGET_SPAN, TARGET_STRIDES], heap);
+        self.words.store_release(WANTED, wanted as u64);
+    }
+
+    /// The sender, once the receiver has joined: what [`Lines::set_target`] said.
+    pub(super) fn target(self) -> (Option<InHeap>, usize) {
+        let heap = self.described([TARGET, TARGET_SPAN, TARGET_STRIDES]);
+        (heap, self.words.load_acquire(WANTED) as usize)
+    }
+
+    /// Writes a place in the heaps at these words: offset, span and strides.
+    fn describe(self, at: [usize; 3], heap: Option<InHeap>) {
+        self.words.store_release(at[0], heap.map_or(0, |heap| heap.offset as u64 + 1));
+        let strided = heap.and_then(|heap| heap.strided);
+        self.words.store_release(at[1], strided.map_or(0, |(span, _)| span as u64));
+        let strides = strided.iter().flat_map(|(_, strides)| strides.0);
+        (at[2]..).zip(strides).for_each(|(word, value)| self.words.store_release(word, value));
+    }
+
+    /// Reads what [`Lines::describe`] has written.
+    fn described(self, at: [usize; 3]) -> Option<InHeap> {
+        let offset = (self.words.load_acquire(at[0]) as usize).checked_sub(1)?;
+        let span = self.words.load_acquire(at[1]) as usize;
+        let strides = || Strides(std::array::from_fn(|word| self.words.load_acquire(at[2] + word)));
+        Some(InHeap { offset, strided: (span > 0).then(|| (span, strides())) })
+    }
+}
+
+/// The lines that a sender has for its messages.
+pub(super) struct Shares {
+    own: u32,
+    held: [bool; SHARES],
+    generations: [u32; SHARES],
+    /// Lines whose pages are provided.
+    provided: usize,
+    /// By which a reader of this process knows that it reads the right one.
+    mark: Box<u64>,
+}
+
+impl Shares {
+    pub(super) fn new(segment: &Segment) -> Shares {
+        use towpath_base::sync::Ordering;
+        let own = segment.own_rank();
+        let job = segment.head().nonce.load(Ordering::Relaxed);
+        Shares {
+            own: own as u32,
+            held: [false; SHARES],
+            generations: [0; SHARES],
+            provided: 0,
+            mark: Box::new(job.rotate_left(17) ^ (own as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        }
+    }
+
+    /// Begins a message; `None` when there are no lines for it.
+    pub(super) fn open(
+        &mut self,
+        segment: &Segment,
+        front: bool,
+        place: Place,
+    ) -> Option<(u32, Claims<MappedLongWords>)> {
+        let index = self.held.iter().position(|held| !held)?;
+        if index >= self.provided {
+            let (first, end) = (segment.layout().share(self.own as usize, index), index + 1);
+            if !segment.populate(first, super::layout::SHARE_BYTES) {
+                return None;
+            }
+            self.provided = end;
+        }
+        self.held[index] = true;
+        self.generations[index] = self.generations[index].wrapping_add(1);
+        let mark = Mark { address: std::ptr::from_ref(&*self.mark) as u64, value: *self.mark };
+        let lines = Lines::new(segment, self.own, index as u32);
+        Some((index as u32, lines.open(self.generations[index], front, place, mark)))
+    }
+
+    /// The message in these lines is over.
+    pub(super) fn close(&mut self, index: u32) {
+        self.held[index as usize] = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::SHARE_BYTES;
+    use towpath_base::transfer::STRIDES_WORDS;
+
+    #[test]
+    fn the_lines_of_a_message_hold_its_strides() {
+        let last = [SPAN, TARGET_SPAN % LINE_WORDS].into_iter().max();
+        assert!(last < Some(LINE_WORDS) && STRIDES_WORDS <= 2 * LINE_WORDS);
+        assert_eq!((TARGET_STRIDES - STRIDES, (TARGET_STRIDES + 2 * LINE_WORDS) * 8), (2 * LINE_WORDS, SHARE_BYTES));
+    }
+
+    #[test]
+    fn messages_of_all_lengths_have_few_enough_units() {
+        for length in [1, DIRECT_AT_LEAST, 1 << 20, 4 << 20, 1 << 37, (1 << 47) + 5] {
+            let unit = direct_unit(length);
+            assert!(
+                length.div_ceil(unit) <= MOST_UNITS && unit.is_multiple_of(LINE),
+                "{length} bytes in units of {unit}"
+            );
+        }
+        assert_eq!([1 << 18, 1 << 19, 1 << 24].map(direct_unit), [1 << 15, 1 << 16, 1 << 17]);
+    }
+}

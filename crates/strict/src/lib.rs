@@ -1,0 +1,334 @@
+//! The strict mode: the channel of the Single-Chip Cloud Computer, with its budget, for the processes of one host.
+//!
+//! After Christgau and Schnor, "Awareness of MPI Virtual Process Topologies on the Single-Chip Cloud Computer" (2012), and
+//! RCKMPI, which it extends. Each rank owns a buffer of a few KiB, in which every other rank has an exclusive write section:
+//! remote write, local read. A stream of frames (`stream`) runs through each section by stop-and-wait (`section`), in
+//! chunks that fill it (`division`). A declared topology divides the buffer anew: the owner closes its gate, waits until every
+//! section is empty, and opens the gate on a new division. What the chip would have taken is counted (`mesh`).
+//!
+//! For study and for regression tests; nothing here is on the small path of the product.
+
+mod division;
+mod mesh;
+#[cfg(all(test, loom))]
+mod model;
+mod movement;
+mod outgoing;
+mod section;
+mod shape;
+mod stream;
+mod topology;
+mod transfers;
+
+pub use mesh::{CORES, Counts, distance};
+pub use shape::{BUDGET_LIMIT, Settings, Unfit, chosen};
+
+use std::collections::{BTreeMap, VecDeque};
+
+use towpath_base::control::PAGE;
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::{MappedWords, Words};
+use towpath_base::transfer::{Source, Target};
+
+use division::Division;
+use mesh::Mesh;
+use movement::Incoming;
+use outgoing::Outgoing;
+use section::{Gate, HEADER_WORDS};
+use shape::Shape;
+use stream::{Bytes, Frame, Frames, Kind};
+use topology::Closing;
+use towpath_shm::Segment;
+use towpath_transport::error::Error;
+use towpath_transport::regions::Published;
+use towpath_transport::{Header, NoResource, RegionKey, Sink};
+use transfers::{Pulls, Pushes};
+
+/// Largest copied message in bytes.
+pub const COPIED_LIMIT: usize = 16 * 1024;
+/// Bytes that may wait for one section; then messages are refused.
+const QUEUE_LIMIT: usize = 32 * 1024;
+
+/// Where the parts of the strict mode lie in a rank's part of the segment: a page with gate and measures, the table of
+/// places (pages of its own, since on the chip they are in private memory), then the buffer.
+#[derive(Clone, Copy)]
+struct Area {
+    layout: towpath_shm::layout::Layout,
+    shape: Shape,
+}
+
+impl Area {
+    fn gate(&self, rank: usize) -> usize {
+        self.layout.ring_area(rank)
+    }
+
+    fn measures(&self, rank: usize) -> usize {
+        self.gate(rank) + 4
+    }
+
+    fn table(&self, rank: usize) -> usize {
+        self.gate(rank) + PAGE
+    }
+
+    fn buffer(&self, rank: usize) -> usize {
+        self.table(rank) + (8 * self.shape.ranks).next_multiple_of(PAGE)
+    }
+
+    /// Bytes of all of it.
+    fn length(&self) -> usize {
+        self.buffer(0) + self.shape.budget() - self.gate(0)
+    }
+
+    /// The words of a sender's header line.
+    ///
+    /// # Safety
+    /// As [`Segment::words`].
+    unsafe fn header(&self, segment: &Segment, owner: usize, sender: usize) -> MappedWords {
+        // SAFETY: handed through.
+        unsafe { segment.words(self.buffer(owner) + sender * self.shape.line, HEADER_WORDS) }
+    }
+}
+
+/// The wire to all processes of this host (but oneself) within a budget. Peers are named by local rank inside, by
+/// [`PeerIndex`] to the [`Sink`].
+pub struct Strict {
+    /// Keeps the memory mapped to which everything else points.
+    _segment: Segment,
+    own: usize,
+    shape: Shape,
+    mesh: Mesh,
+    peers: Vec<PeerIndex>,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    /// Peers to whom something waits.
+    waiting: Vec<u32>,
+    gate: Gate<MappedWords>,
+    table: MappedWords,
+    buffer: *const u8,
+    division: Division,
+    closing: Option<Closing>,
+    /// Neighbours and weights of each declared topology.
+    declared: BTreeMap<u64, Vec<(usize, u64)>>,
+    pushes: Pushes,
+    pulls: Pulls,
+    /// Pulls of length 0, to be reported.
+    finished: Vec<u64>,
+    /// Peers found dead, to be reported.
+    dead: VecDeque<u32>,
+    counts: Counts,
+}
+
+// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used under the lock of
+// its lane.
+unsafe impl Send for Strict {}
+
+impl Strict {
+    /// The wire of one rank. `peers[i]` is this process's name for local rank i.
+    ///
+    /// # Panics
+    /// When there are not as many peers as the segment has ranks.
+    pub fn new(segment: Segment, peers: Vec<PeerIndex>, settings: &Settings) -> Result<Strict, Error> {
+        let (own, ranks) = (segment.own_rank(), segment.ranks());
+        assert_eq!(peers.len(), ranks, "one peer per local rank");
+        let shape = Shape::new(settings, ranks)?;
+        let area = Area { layout: *segment.layout(), shape };
+        if !segment.populate(area.gate(own), area.length()) {
+            return Err(Unfit::Memory(area.length()).into());
+        }
+        let mesh = Mesh::new(settings, ranks);
+        let incoming = |from| {
+            // SAFETY: the wire holds the segment and drops this before.
+            Incoming::new(unsafe { area.header(&segment, own, from) })
+        };
+        // SAFETY: as above.
+        let (gate, table, measures) = unsafe {
+            let table = segment.words(area.table(own), 2 * ranks);
+            (segment.words(area.gate(own), 1), table, segment.words(area.measures(own), 1))
+        };
+        measures.store_release(0, shape.word());
+        let mut strict = Strict {
+            outgoing: (0..ranks).map(|to| Outgoing::new(&segment, &area, to, mesh.distance(own, to))).collect(),
+            incoming: (0..ranks).map(incoming).collect(),
+            buffer: segment.at(area.buffer(own)),
+            own,
+            shape,
+            mesh,
+            peers,
+            waiting: Vec::new(),
+            gate: Gate::new(gate),
+            table,
+            division: division::flat(&shape),
+            closing: None,
+            declared: BTreeMap::new(),
+            pushes: Pushes::default(),
+            pulls: Pulls::default(),
+            finished: Vec::new(),
+            dead: VecDeque::new(),
+            counts: Counts::default(),
+            _segment: segment,
+        };
+        strict.grant();
+        Ok(strict)
+    }
+
+    /// What this rank has moved and looked at since it started.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Payload bytes of a chunk from a local rank to this one, as the buffer is divided now.
+    pub fn chunk_bytes(&self, from: usize) -> usize {
+        self.division[from].bytes as usize
+    }
+
+    /// As [`towpath_transport::Wire::short`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn short(
+        &mut self,
+        to: usize,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: the caller lends `length` readable bytes.
+        self.send(to, header, length, |into| unsafe { std::ptr::copy_nonoverlapping(payload, into, length) })
+    }
+
+    /// As [`towpath_transport::Wire::copied`], to a local rank.
+    ///
+    /// # Panics
+    /// When `length` is above the limit.
+    pub fn copied(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if length > COPIED_LIMIT {
+            return Err(NoResource);
+        }
+        self.send(to, header, length, fill)
+    }
+
+    fn send(
+        &mut self,
+        to: usize,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        if self.outgoing[to].lost {
+            return Ok(());
+        }
+        if self.outgoing[to].queue.len() >= QUEUE_LIMIT {
+            return Err(NoResource);
+        }
+        let frame = Frame { kind: Kind::Message, protocol: header.protocol, length, words: header.words };
+        self.post(to, &frame, fill);
+        Ok(())
+    }
+
+    /// Puts a frame into the stream to a local rank, and as much of it as possible into the section.
+    fn post(&mut self, to: usize, frame: &Frame, write: impl FnOnce(*mut u8)) {
+        let out = &mut self.outgoing[to];
+        if out.lost {
+            return;
+        }
+        out.queue.append_frame(frame, write);
+        out.write_chunk(to, &self.shape, &self.mesh, &mut self.counts);
+        self.list(to);
+    }
+
+    /// Lists a peer for whom something waits.
+    fn list(&mut self, to: usize) {
+        let out = &mut self.outgoing[to];
+        if !out.listed && !out.queue.is_empty() {
+            out.listed = true;
+            self.waiting.push(to as u32);
+        }
+    }
+
+    /// As [`towpath_transport::Wire::publish`], to a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn publish(&mut self, to: usize, token: u64, source: Source) -> RegionKey {
+        RegionKey([self.pushes.regions.publish(Published { to: to as u32, token, source }), 0])
+    }
+
+    /// As [`towpath_transport::Wire::withdraw`].
+    pub fn withdraw(&mut self, key: RegionKey) -> bool {
+        self.pushes.regions.take(key.0[0]).is_some()
+    }
+
+    /// As [`towpath_transport::Wire::pull`], from a local rank.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn pull(&mut self, from: usize, key: RegionKey, token: u64, target: Target) {
+        if self.outgoing[from].lost {
+            return;
+        }
+        let name = key.0[0];
+        if target.length() == 0 {
+            self.post(from, &Frame::control(Kind::Release, [name, 0]), |_| {});
+            self.finished.push(token);
+            return;
+        }
+        let wanted = (target.length() as u64).to_ne_bytes();
+        let number = self.pulls.begin(from as u32, token, target);
+        let frame = Frame { length: wanted.len(), ..Frame::control(Kind::Pull, [name, number]) };
+        // SAFETY: the stream lends as many bytes as the frame says.
+        self.post(from, &frame, |into| unsafe { into.cast::<[u8; 8]>().write_unaligned(wanted) });
+    }
+
+    /// As [`towpath_transport::Wire::progress`].
+    pub fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let mut moved = self.receive(sink);
+        if self.pushes.running() > 0 {
+            moved |= self.feed(sink);
+        }
+        if !self.waiting.is_empty() {
+            moved |= self.write_all();
+        }
+        if self.closing.is_some() {
+            moved |= self.try_to_grant();
+        }
+        moved |= !self.finished.is_empty();
+        self.finished.drain(..).for_each(|token| sink.pulled(token));
+        while let Some(rank) = self.dead.pop_front() {
+            self.bury(rank, sink);
+            moved = true;
+        }
+        moved
+    }
+
+    /// As [`towpath_transport::Wire::busy`].
+    pub fn busy(&self) -> bool {
+        !(self.pushes.is_empty()
+            && self.pulls.is_empty()
+            && self.finished.is_empty()
+            && self.waiting.is_empty()
+            && self.closing.is_none())
+    }
+
+    /// The process behind a local rank is gone; as [`towpath_shm::Shm::mark_lost`].
+    pub fn mark_lost(&mut self, rank: usize) {
+        if !self.outgoing[rank].lost {
+            self.outgoing[rank].lost = true;
+            self.dead.push_back(rank as u32);
+        }
+    }
+
+    fn bury(&mut self, rank: u32, sink: &mut impl Sink) {
+        self.pushes.bury(rank);
+        self.pulls.bury(rank);
+        self.outgoing[rank as usize].queue = Bytes::default();
+        self.outgoing[rank as usize].listed = false;
+        self.waiting.retain(|peer| *peer != rank);
+        sink.lost(self.peers[rank as usize]);
+    }
+}

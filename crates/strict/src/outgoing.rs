@@ -1,0 +1,124 @@
+//! The stream to one local rank, as its sender sees it: queue, section, and what the owner has granted.
+
+use towpath_base::control::{ControlPage, RankState};
+use towpath_base::sync::{MappedWords, Ordering, Words};
+use towpath_machine::wait;
+
+use super::Area;
+use super::division::Place;
+use super::mesh::{Counts, Mesh};
+use super::section::{Claim, Writer};
+use super::shape::Shape;
+use super::stream::Bytes;
+use towpath_shm::Segment;
+
+/// The stream to one local rank.
+pub(super) struct Outgoing {
+    writer: Writer<MappedWords>,
+    page: *const ControlPage,
+    /// The owner's word of measures, and its table of places.
+    measures: MappedWords,
+    table: MappedWords,
+    buffer: *mut u8,
+    /// The division by which `place` is known.
+    division: u32,
+    place: Place,
+    hops: u32,
+    /// What waits for the section.
+    pub(super) queue: Bytes,
+    /// Listed among those who have something to send.
+    pub(super) listed: bool,
+    pub(super) lost: bool,
+}
+
+impl Outgoing {
+    pub(super) fn new(segment: &Segment, area: &Area, to: usize, hops: u32) -> Outgoing {
+        let own = segment.own_rank();
+        // SAFETY: the wire holds the segment and drops this before.
+        let (gate, measures, table, header) = unsafe {
+            let table = segment.words(area.table(to) + own * 8, 2);
+            (segment.words(area.gate(to), 1), segment.words(area.measures(to), 1), table, area.header(segment, to, own))
+        };
+        Outgoing {
+            writer: Writer::new(gate, header),
+            page: segment.control(to),
+            measures,
+            table,
+            buffer: segment.at(area.buffer(to)),
+            division: 0,
+            place: Place { offset: 0, bytes: 0 },
+            hops,
+            queue: Bytes::default(),
+            listed: false,
+            lost: false,
+        }
+    }
+
+    fn page(&self) -> &ControlPage {
+        // SAFETY: the page lies in the segment, which outlives this.
+        unsafe { &*self.page }
+    }
+
+    /// Wakes the peer if it sleeps.
+    #[inline]
+    pub(super) fn notify(&self) {
+        wait::notify(self.page());
+    }
+
+    /// Writes the next chunk if the section is free; true when it did.
+    pub(super) fn write_chunk(&mut self, to: usize, shape: &Shape, mesh: &Mesh, counts: &mut Counts) -> bool {
+        match self.writer.claim() {
+            Claim::Taken => return false,
+            Claim::Closed => {
+                self.expect_strictness(to);
+                return false;
+            }
+            Claim::Stepped => {
+                self.notify();
+                return false;
+            }
+            Claim::Granted(division) if division != self.division => self.learn(division, to, shape),
+            Claim::Granted(_) => {}
+        }
+        let begun = mesh.begin();
+        let length = self.queue.len().min(self.place.bytes as usize);
+        // SAFETY: the section is ours until committed, and the place of this division has room for the chunk.
+        unsafe {
+            let into = self.buffer.add(self.place.offset as usize);
+            std::ptr::copy_nonoverlapping(self.queue.front().as_ptr(), into, length);
+        }
+        self.queue.forget(length);
+        let lines = length.div_ceil(shape.line) as u64;
+        if let Some(begun) = begun {
+            mesh.finish(begun, lines, self.hops);
+        }
+        self.writer.commit(length as u32);
+        self.notify();
+        counts.chunks += 1;
+        counts.lines += lines;
+        counts.line_hops += lines * u64::from(self.hops);
+        true
+    }
+
+    /// Reads what the owner has granted. The owner does not write there while the section is claimed.
+    #[cold]
+    fn learn(&mut self, division: u32, to: usize, shape: &Shape) {
+        assert!(
+            self.measures.load_relaxed(0) == shape.word(),
+            "local rank {to} runs the strict channel with other measures than this rank; give all ranks of a host the same \
+             TOWPATH_STRICT settings"
+        );
+        self.place = Place { offset: self.table.load_relaxed(0), bytes: self.table.load_relaxed(1) };
+        self.division = division;
+    }
+
+    /// A rank that runs without having opened its buffer uses another channel: it would never answer.
+    #[cold]
+    fn expect_strictness(&self, to: usize) {
+        let runs = self.page().state.load(Ordering::Acquire) == RankState::Running as u32;
+        assert!(
+            !(runs && self.writer.is_unopened()),
+            "local rank {to} does not run the strict channel, but this rank does; give all ranks of a host the same TOWPATH_CHANNEL"
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! The decoders of TCP, each fed with any bytes: for `make fuzz`, and in short runs as tests of this crate. What a decoder
+//! must keep to is asserted here.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::transfer::{Drain, Step, Target};
+use towpath_machine::network::Network;
+use towpath_transport::{Header, Sink};
+
+use super::frame::{Frame, HEAD_BYTES, front};
+use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello};
+use super::input::{Buffers, Desk, Input, Read};
+use super::transfers::Pulls;
+use super::{COPIED_LIMIT, Card, Key, Request};
+
+/// The text of a card: what is one means the same when it is written again.
+pub fn card(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Some(card) = Card::parse(&text) else { return };
+    assert_eq!(Card::parse(&card.to_text()).as_ref(), Some(&card));
+    let networks = vec![Network::new([10, 0, 0, 1].into(), 8)];
+    let own = Card { networks, machine: card.machine.clone(), ..Card::default() };
+    for rank in [0, 1, usize::MAX] {
+        assert!(card.places(rank, &own).len() <= card.networks.len());
+    }
+}
+
+/// The messages with which a connection opens. Nobody finds a right hash by chance, so each comes with it as well.
+pub fn hello(bytes: &[u8]) {
+    let key = Key::of_secret(b"fuzz");
+    let mut message = [0; HELLO_BYTES];
+    message.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    assert_eq!(Hello::decode(&message, &key), None, "a hash by chance");
+    let number = |at: usize| u32::from_le_bytes([message[at], message[at + 1], message[at + 2], message[at + 3]]);
+    let mut nonce = [0; 16];
+    nonce.copy_from_slice(&message[16..32]);
+    let said = Hello { from: number(8), to: number(12), nonce };
+    assert_eq!(Hello::decode(&said.encode(&key), &key), Some(said));
+    let mut challenge = [0; CHALLENGE_BYTES];
+    challenge.copy_from_slice(&message[16..]);
+    assert_eq!(said.proof(&key, &challenge), None, "a hash by chance");
+    assert!(said.proof(&key, &said.challenge(&key, &nonce)).is_some());
+    let verdict = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| message[at]);
+    assert!(hello::read_verdict(&verdict).is_none_or(|accepted| hello::verdict(accepted) == verdict));
+}
+
+/// Sizes of the two pulls that wait for their data, the second into an unpacker.
+const ROW: usize = 3048;
+const UNPACKED: usize = 40;
+const TOKENS: [u64; 2] = [70, 80];
+/// Bytes of memory around the first that must stay as they are.
+const GUARD: usize = 64;
+
+/// An unpacker that is busy every other time, and counts what it has been given.
+struct Unpacker {
+    taken: Rc<Cell<usize>>,
+    busy: bool,
+}
+
+// SAFETY: touches no memory but its own.
+unsafe impl Drain for Unpacker {
+    unsafe fn drain(&mut self, _from: *const u8, length: usize) -> Step {
+        self.busy = !self.busy;
+        if self.busy {
+            return Step::Pending;
+        }
+        self.taken.set(self.taken.get() + length);
+        Step::Done(length)
+    }
+}
+
+/// What a stream of frames comes to.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    arrived: Vec<([u64; 2], Vec<u8>)>,
+    pulled: Vec<u64>,
+    requests: usize,
+    /// The stream has ended: by a goodbye (true), or by what makes no sense.
+    ended: Option<bool>,
+    /// The bytes of the first pull.
+    row: Vec<u8>,
+    unpacked: usize,
+}
+
+impl Seen {
+    /// What the bytes must come to, read one frame after the other.
+    fn expected(mut bytes: &[u8]) -> Seen {
+        let mut seen = Seen::default();
+        let mut over = [false; 2];
+        let mut end = |seen: &mut Seen, pull: usize| {
+            if !std::mem::replace(&mut over[pull], true) {
+                seen.pulled.push(TOKENS[pull]);
+            }
+        };
+        while let Some(frame) = Frame::at_front(bytes) {
+            let whole = bytes;
+            bytes = &bytes[HEAD_BYTES..];
+            match frame {
+                Ok(Frame::Message { length, words, .. }) => {
+                    let Some(payload) = whole.get(front(u64::from(length))..) else { break };
+                    let Some((payload, rest)) = payload.split_at_checked(length as usize) else { break };
+                    seen.arrived.push((words, payload.to_vec()));
+                    bytes = rest;
+                }
+                Ok(Frame::Data { number, offset, length }) => {
+                    let (have, all) = if number == 0 { (seen.row.len(), ROW) } else { (seen.unpacked, UNPACKED) };
+                    let pull = number as usize;
+                    let fits = pull < 2 && offset == have as u64 && length <= (all - have) as u64;
+                    if !fits || seen.pulled.contains(&TOKENS[pull]) {
+                        seen.ended = Some(false);
+                        break;
+                    }
+                    let Some(data) = whole.get(front(length)..) else { break };
+                    let (data, rest) = data.split_at(data.len().min(length as usize));
+                    bytes = rest;
+                    match pull {
+                        0 => seen.row.extend_from_slice(data),
+                        _ => seen.unpacked += data.len(),
+                    }
+                    if have + data.len() == all {
+                        end(&mut seen, pull);
+                    }
+                }
+                Ok(Frame::End { number }) if number < 2 => end(&mut seen, number as usize),
+                Ok(Frame::End { .. }) => {}
+                Ok(Frame::Pull { .. } | Frame::Release { .. }) => seen.requests += 1,
+                Ok(Frame::Goodbye) => {
+                    seen.ended = Some(true);
+                    break;
+                }
+                Err(_) => {
+                    seen.ended = Some(false);
+                    break;
+                }
+            }
+        }
+        seen
+    }
+}
+
+impl Sink for Seen {
+    fn arrived(&mut self, _from: PeerIndex, header: &Header, payload: *const u8, length: usize) {
+        assert!(length <= COPIED_LIMIT);
+        // SAFETY: so many bytes are lent for this call.
+        self.arrived.push((header.words, unsafe { std::slice::from_raw_parts(payload, length) }.to_vec()));
+    }
+    fn released(&mut self, _token: u64) {}
+    fn pulled(&mut self, token: u64) {
+        self.pulled.push(token);
+    }
+    fn lost(&mut self, _peer: PeerIndex) {}
+}
+
+/// A whole connection after its proof, told anything in any pieces (a byte of length, the bytes): it must come to the same
+/// as frames that are read one by one, and not write beside the memory of a pull.
+pub fn input(bytes: &[u8]) {
+    let Ok((own, mut peer)) = UnixStream::pair() else { return };
+    if own.set_nonblocking(true).and_then(|()| peer.set_nonblocking(true)).is_err() {
+        return;
+    }
+    let (own, mut memory) = (OwnedFd::from(own), [0xa5u8; ROW + 2 * GUARD]);
+    let taken = Rc::new(Cell::new(0));
+    let (mut pulls, mut input, mut seen) = (Pulls::default(), Input::default(), Seen::default());
+    let row = Target::Bytes { pointer: memory[GUARD..].as_mut_ptr(), length: ROW };
+    let unpacker = Box::new(Unpacker { taken: taken.clone(), busy: false });
+    for (token, target) in TOKENS.into_iter().zip([row, Target::Unpacker { drain: unpacker, length: UNPACKED }]) {
+        input.expect(pulls.begin(0, token, target));
+    }
+    let (mut buffers, mut requests, mut rest) = (Buffers::default(), Vec::<Request>::new(), bytes);
+    let mut said = Vec::new();
+    'all: while let [length, more @ ..] = rest {
+        let (piece, behind) = more.split_at(usize::from(*length).min(more.len()));
+        rest = behind;
+        said.extend_from_slice(piece);
+        if peer.write_all(piece).is_err() {
+            break;
+        }
+        // Twice nothing: the unpacker is busy at most once in a row.
+        let mut nothing = 0;
+        while nothing < 2 {
+            let from = PeerIndex(1);
+            let (pulls, buffers, requests) = (&mut pulls, &mut buffers, &mut requests);
+            match input.read(&own, &mut Desk { from, place: 0, pulls, buffers, requests, sink: &mut seen }) {
+                Read::Nothing => nothing += 1,
+                Read::Some | Read::More => nothing = 0,
+                Read::Goodbye => {
+                    seen.ended = Some(true);
+                    break 'all;
+                }
+                Read::Lost(reason) => {
+                    assert!(reason.starts_with("it sent "), "{reason}");
+                    seen.ended = Some(false);
+                    break 'all;
+                }
+            }
+        }
+    }
+    let guards = memory[..GUARD].iter().chain(&memory[GUARD + ROW..]);
+    assert!(guards.copied().all(|byte| byte == 0xa5), "beside the memory of a pull");
+    let expected = Seen::expected(&said);
+    (seen.requests, seen.unpacked) = (requests.len(), taken.get());
+    seen.row = memory[GUARD..GUARD + expected.row.len()].to_vec();
+    assert_eq!(seen, expected);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::frame::{Frame, front};
+
+    /// A frame with so many bytes of payload.
+    fn with_payload(frame: Frame, length: usize, byte: u8) -> Vec<u8> {
+        let mut bytes = frame.encode().to_vec();
+        bytes.resize(front(length as u64), 0);
+        bytes.resize(bytes.len() + length, byte);
+        bytes
+    }
+
+    /// Bytes in which frames are common, cut in any way.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let offset = prop_oneof![3 => Just(0), 1 => 0u64..50];
+        let lengths = || prop_oneof![3 => 0u64..60, 1 => 1000u64..1100];
+        let data = (prop_oneof![2 => Just(0), 1 => 0u32..3], offset, lengths()).prop_map(|(number, offset, length)| {
+            with_payload(Frame::Data { number, offset, length }, length as usize, 8)
+        });
+        let message = (lengths(), any::<[u64; 2]>()).prop_map(|(length, words)| {
+            with_payload(Frame::Message { protocol: 1, length: length as u32, words }, length as usize, 9)
+        });
+        let end = (0u32..3).prop_map(|number| Frame::End { number }.encode().to_vec());
+        let pull = any::<(u32, u64, u64)>()
+            .prop_map(|(number, name, wanted)| Frame::Pull { number, name, wanted }.encode().to_vec());
+        let noise = proptest::collection::vec(any::<u8>(), 0..40);
+        let frames =
+            proptest::collection::vec(prop_oneof![4 => data, 3 => message, 1 => end, 1 => pull, 1 => noise], 0..12);
+        (frames, 1usize..200).prop_map(|(frames, cut)| {
+            frames
+                .concat()
+                .chunks(cut)
+                .flat_map(|piece| std::iter::once(piece.len() as u8).chain(piece.iter().copied()))
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn cards(text in "[0-9a-f.:/,;]{0,60}", bytes in any::<Vec<u8>>()) {
+            super::card(text.as_bytes());
+            super::card(&bytes);
+        }
+
+        #[test]
+        fn hellos(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            super::hello(&bytes);
+        }
+
+        #[test]
+        fn inputs(bytes in stream()) {
+            super::input(&bytes);
+        }
+    }
+}

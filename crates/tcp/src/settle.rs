@@ -1,0 +1,330 @@
+//! How connections come and go: opening, accepting, leaving, losing. Set-up path.
+
+use std::time::{Duration, Instant};
+
+use super::frame::Frame;
+use super::input::Input;
+use super::opening::{self, Attempt, Progressed, Proved};
+use super::poll::Whose;
+use super::socket;
+use super::{Connection, FEW, Link, Output, Tcp};
+use towpath_transport::Sink;
+
+/// Between two attempts at the same places.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Times that each place of a peer is tried.
+const ROUNDS: usize = 5;
+/// How long a peer is tried that is silent. The system of a process that computes keeps only so many of those who connect waiting,
+/// and answers no others; and a process that many connect to sends those away who have said nothing for the longest time.
+const SILENCE: Duration = Duration::from_secs(60);
+
+impl Tcp {
+    /// Begins to connect to a peer, at the place whose turn it is.
+    pub(super) fn connect(&mut self, place: usize) {
+        let peer = &mut self.peers[place];
+        let to = peer.contact.peer.0;
+        let places = &peer.contact.places;
+        let waits_longer = peer.silent.is_some_and(|since| since.elapsed() < SILENCE);
+        if peer.attempts >= ROUNDS * places.len() && !waits_longer {
+            let tried = peer.refusals.join(", ");
+            let nowhere = "its host has told no address that leads there from this one";
+            let why = if tried.is_empty() { nowhere } else { &tried };
+            return self.lose(place, &format!("rank {to} cannot be reached: {why}"));
+        }
+        let address = places[peer.attempts % places.len()];
+        peer.attempts += 1;
+        if peer.attempts % places.len() == 1 || places.len() == 1 {
+            peer.refusals.clear();
+            if !std::mem::take(&mut peer.was_silent) {
+                peer.silent = None;
+            }
+        }
+        match Attempt::begin(address, self.own, to, &self.poll, Whose::Peer(place as u32)) {
+            Ok(attempt) => {
+                peer.link = Link::Opening(Box::new(attempt));
+                self.settles(place);
+            }
+            Err(error) => {
+                let reason = socket::refusal(&error, self.peers.len());
+                self.peers[place].refusals.push(format!("{address} ({reason})"));
+                self.try_again(place);
+            }
+        }
+    }
+
+    /// Lists a peer whose connection is on its way.
+    fn settles(&mut self, place: usize) {
+        if !self.opening.contains(&(place as u32)) {
+            self.opening.push(place as u32);
+        }
+    }
+
+    /// An attempt has failed: the next place, at once or after all have been tried.
+    fn try_again(&mut self, place: usize) {
+        let peer = &mut self.peers[place];
+        let round_is_over = peer.attempts.is_multiple_of(peer.contact.places.len().max(1));
+        let pause = if round_is_over { PAUSE } else { Duration::ZERO };
+        peer.link = Link::Later(Instant::now() + pause);
+        self.settles(place);
+    }
+
+    /// Looks at everything that sockets say, but for `few` connections, which are read already.
+    pub(super) fn look(&mut self, few: bool, sink: &mut impl Sink) -> bool {
+        let mut moved = false;
+        let mut events = std::mem::take(&mut self.events);
+        self.poll.look(&mut events);
+        for whose in events.drain(..) {
+            match whose {
+                Whose::Listener => {
+                    let Some(listener) = &self.listener else { continue };
+                    let new = self.strangers.admit(listener, &self.poll, self.peers.len());
+                    // What a stranger has to say is often here already.
+                    new.into_iter().for_each(|number| self.hear(number));
+                    self.lose_refused();
+                    moved = true;
+                }
+                Whose::Stranger(number) => {
+                    self.hear(number);
+                    moved = true;
+                }
+                Whose::Peer(place) if !few => moved |= self.read(place, sink),
+                Whose::Peer(_) => {}
+            }
+        }
+        self.events = events;
+        for index in (0..self.opening.len()).rev() {
+            moved |= self.go_on(self.opening[index] as usize);
+        }
+        moved
+    }
+
+    /// Loses everybody who would have to connect, where the system has refused that for too long.
+    fn lose_refused(&mut self) {
+        let Some(error) = self.strangers.refusal() else { return };
+        let reason = socket::refusal(error, self.peers.len());
+        // Who waits there hears that nobody will come.
+        self.listener = None;
+        for place in 0..self.peers.len() {
+            if matches!(self.peers[place].link, Link::None | Link::Later(_)) {
+                let rank = self.peers[place].contact.peer.0;
+                self.lose(place, &format!("rank {rank} cannot connect: {reason}"));
+            }
+        }
+    }
+
+    /// Goes on with opening a connection.
+    fn go_on(&mut self, place: usize) -> bool {
+        let whose = Whose::Peer(place as u32);
+        match &mut self.peers[place].link {
+            Link::Opening(attempt) => match attempt.progress(&self.key, &self.poll, whose) {
+                Progressed::Nothing => false,
+                Progressed::Further => true,
+                Progressed::Open => {
+                    let link = std::mem::replace(&mut self.peers[place].link, Link::None);
+                    if let Link::Opening(attempt) = link {
+                        self.join(place, attempt.socket);
+                    }
+                    true
+                }
+                Progressed::Refused => {
+                    let peer = &mut self.peers[place];
+                    // It is there and knows the key: no attempt has failed.
+                    (peer.attempts, peer.silent) = (0, None);
+                    peer.link = Link::Later(Instant::now() + PAUSE);
+                    true
+                }
+                Progressed::Failed(error) => {
+                    let refusal = format!("{} ({error})", attempt.address);
+                    let is_silence = attempt.came_to_silence(&error);
+                    let peer = &mut self.peers[place];
+                    peer.refusals.push(refusal);
+                    if is_silence {
+                        peer.was_silent = true;
+                        peer.silent.get_or_insert_with(Instant::now);
+                    }
+                    self.try_again(place);
+                    true
+                }
+            },
+            Link::Later(time) if Instant::now() >= *time => {
+                self.connect(place);
+                true
+            }
+            Link::Later(_) => false,
+            _ => {
+                self.opening.retain(|other| *other as usize != place);
+                true
+            }
+        }
+    }
+
+    /// Hears a stranger out; takes its connection if it is a process of the job and none is preferred.
+    fn hear(&mut self, number: u32) {
+        let Some(Proved { socket, from }) = self.strangers.hear(number, self.own, &self.key) else { return };
+        let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
+        let takes = match &self.peers[place].link {
+            // No verdict is one too: an attempt that has failed.
+            Link::Lost => return,
+            Link::None | Link::Later(_) => true,
+            // Both sides open a connection: that of the smaller number is kept, if the other side may have taken it.
+            Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
+            Link::Open(_) | Link::Left => false,
+        };
+        if opening::answer(&socket, takes) && takes && self.poll.watch_again(&socket, Whose::Peer(place as u32)) {
+            self.join(place, socket);
+        }
+    }
+
+    /// A connection is there.
+    fn join(&mut self, place: usize, socket: std::os::fd::OwnedFd) {
+        socket::set_timeout(&socket, self.timeout);
+        let peer = &mut self.peers[place];
+        peer.output.written = 0;
+        peer.refusals.clear();
+        peer.silent = None;
+        let (watched, awaits_room, farewell) = (true, false, self.leaving);
+        let connection = Connection { socket, input: Input::default(), watched, awaits_room, reads: 0, farewell };
+        peer.link = Link::Open(Box::new(connection));
+        self.opening.retain(|other| *other as usize != place);
+        self.open.push(place as u32);
+        if self.open.len() == FEW + 1 {
+            self.watch_all();
+        }
+        if self.leaving {
+            self.peers[place].output.keep(&Frame::Goodbye, 0, |_| {});
+            self.list(place);
+        }
+        self.write(place);
+    }
+
+    /// Watches all connections, those with something to write for room too: to be called before a sleep on the descriptor.
+    pub fn watch_all(&mut self) {
+        for place in &self.open {
+            let peer = &mut self.peers[*place as usize];
+            let Link::Open(connection) = &mut peer.link else { continue };
+            let (whose, writing) = (Whose::Peer(*place), !peer.output.is_empty());
+            if !connection.watched {
+                connection.watched = self.poll.watch(&connection.socket, whose, writing).is_ok();
+            } else if connection.awaits_room != writing {
+                self.poll.change(&connection.socket, whose, writing);
+            }
+            connection.awaits_room = writing;
+            connection.reads = 0;
+        }
+    }
+
+    /// Ends the watch of a connection that is read all the time, unless there are so many that the watch says which to read.
+    pub(super) fn leave_alone(&mut self, place: usize) {
+        let few = self.open.len() <= FEW;
+        if let Link::Open(connection) = &mut self.peers[place].link {
+            connection.reads = 0;
+            if few {
+                self.poll.forget(&connection.socket);
+                connection.watched = false;
+            }
+        }
+    }
+
+    /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that this is known.
+    pub(super) fn part(&mut self, place: usize) {
+        self.peers[place].has_left = true;
+        let reason = format!("rank {} has left MPI", self.peers[place].contact.peer.0);
+        self.end(place, &reason);
+    }
+
+    /// The connection to a peer is broken.
+    pub(super) fn broke(&mut self, place: usize, reason: &str) {
+        let peer = &self.peers[place];
+        let Link::Open(connection) = &peer.link else { return };
+        if peer.output.written == 0 && connection.input.read == 0 && !self.leaving {
+            // Nothing is lost: another connection will do. If the other side thinks otherwise, that is heard from it.
+            self.close(place);
+            self.peers[place].listed = false;
+            self.list(place);
+            if matches!(self.peers[place].link, Link::None) {
+                self.connect(place);
+            }
+            return;
+        }
+        let reason = format!("the connection to rank {} is broken: {reason}", peer.contact.peer.0);
+        self.end(place, &reason);
+    }
+
+    /// A connection has ended: as it should where this process leaves too.
+    fn end(&mut self, place: usize, reason: &str) {
+        if !self.leaving {
+            return self.lose(place, reason);
+        }
+        self.close(place);
+        let peer = &mut self.peers[place];
+        (peer.link, peer.output, peer.listed) = (Link::Left, Output::default(), false);
+    }
+
+    /// Forgets the connection of a peer. It ends even if a process that the program has forked holds its socket too.
+    fn close(&mut self, place: usize) {
+        if let Link::Open(connection) = &self.peers[place].link {
+            self.poll.forget(&connection.socket);
+            socket::shut(&connection.socket);
+        }
+        self.peers[place].link = Link::None;
+        self.open.retain(|other| *other as usize != place);
+        self.opening.retain(|other| *other as usize != place);
+        self.writing.retain(|other| *other as usize != place);
+    }
+
+    /// A peer is lost; [`Sink::lost`] follows.
+    fn lose(&mut self, place: usize, reason: &str) {
+        if matches!(self.peers[place].link, Link::Lost) {
+            return;
+        }
+        self.close(place);
+        let peer = &mut self.peers[place];
+        peer.link = Link::Lost;
+        self.losses.note(peer.contact.peer, reason);
+        self.dead.push_back(place as u32);
+    }
+
+    /// Whether the peer is lost.
+    pub fn is_lost(&self, place: usize) -> bool {
+        matches!(self.peers[place].link, Link::Lost)
+    }
+
+    /// Whether the peer has said that it leaves.
+    pub fn has_left(&self, place: usize) -> bool {
+        self.peers[place].has_left
+    }
+
+    /// The peer is gone, as somebody else knows; [`Sink::lost`] follows at the next progress.
+    pub fn mark_lost(&mut self, place: usize) {
+        let reason = format!("rank {} has ended", self.peers[place].contact.peer.0);
+        self.lose(place, &reason);
+    }
+
+    /// Ends everything that was promised to a peer or expected from it.
+    pub(super) fn bury(&mut self, place: u32, sink: &mut impl Sink) {
+        self.regions.take_all_of(place);
+        self.pulls.bury(place);
+        let peer = &mut self.peers[place as usize];
+        peer.output = Output::default();
+        peer.listed = false;
+        if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
+    }
+
+    /// Says to all peers that this process leaves MPI: [`Tcp::busy`] until they have said so too. To be called when nothing
+    /// else is under way; after it, nothing may be sent.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+        for index in 0..self.open.len() {
+            let place = self.open[index] as usize;
+            if let Link::Open(connection) = &mut self.peers[place].link
+                && !connection.farewell
+            {
+                connection.farewell = true;
+                self.keep(place, &Frame::Goodbye, 0, |_| {});
+            }
+        }
+        for index in (0..self.writing.len()).rev() {
+            self.write(self.writing[index] as usize);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! TCP in a process that may not open as many files as its connections need: a sentence says so, and nobody waits for ever.
+//! The limit holds for the whole process: so there is one test here.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use towpath_base::ids::PeerIndex;
+use towpath_tcp::{Contact, Key, Listener, Tcp};
+use towpath_transport::{Header, Sink};
+
+#[derive(Default)]
+struct Inbox {
+    lost: Vec<PeerIndex>,
+}
+
+impl Sink for Inbox {
+    fn arrived(&mut self, _: PeerIndex, _: &Header, _: *const u8, _: usize) {}
+    fn released(&mut self, _: u64) {}
+    fn pulled(&mut self, _: u64) {}
+    fn lost(&mut self, peer: PeerIndex) {
+        self.lost.push(peer);
+    }
+}
+
+fn wires() -> [(Tcp, Inbox); 2] {
+    let listeners = [0, 1].map(|_| Listener::open().unwrap());
+    let [first, second] = &listeners;
+    let ports = [first.port(), second.port()];
+    let mut own = 0;
+    listeners.map(|listener| {
+        let places = vec![([127, 0, 0, 1], ports[1 - own]).into()];
+        let contact = Contact { peer: PeerIndex(1 - own as u32), places };
+        own += 1;
+        let wire = Tcp::new(listener, PeerIndex(own as u32 - 1), Key::of_secret(b"a test"), vec![contact]);
+        (wire.unwrap(), Inbox::default())
+    })
+}
+
+/// Takes all files that this process may still open but for so many.
+fn take_all_but(left: usize) -> Vec<File> {
+    let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    taken.truncate(taken.len() - left);
+    taken
+}
+
+/// Sends from the second process to the first one until one of them has lost the other: its sentence.
+fn loss(wires: &mut [(Tcp, Inbox); 2], loser: usize) -> String {
+    let header = Header { protocol: 1, words: [0; 2] };
+    if wires[1].1.lost.is_empty() {
+        wires[1].0.copied(0, &header, 0, |_| {}).unwrap();
+    }
+    let end = Instant::now() + Duration::from_secs(40);
+    while wires[loser].1.lost.is_empty() {
+        wires.iter_mut().for_each(|(wire, inbox)| {
+            wire.progress(inbox);
+        });
+        assert!(Instant::now() < end, "it waits for ever");
+    }
+    let peer = wires[loser].1.lost[0];
+    wires[loser].0.losses().of(peer).unwrap()
+}
+
+#[test]
+fn whoever_may_open_too_few_files_is_told() {
+    let limit = Rlimit { current: Some(100), maximum: Some(100) };
+    assert!(getrlimit(Resource::Nofile).maximum.is_none_or(|most| most >= 100));
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let which = "this process may have 100 files open (RLIMIT_NOFILE, ulimit -n)";
+    let needed = "connections to 1 rank(s) of other hosts can take 66 beside those of the program";
+    // The file that is left is the end of whoever connects.
+    let mut station = wires();
+    let taken = take_all_but(1);
+    let sentence = loss(&mut station, 0);
+    assert!(sentence.starts_with("rank 1 cannot connect: ") && sentence.contains(which), "{sentence}");
+    assert!(sentence.contains(needed), "{sentence}");
+    // Who tries to connect is told too, and does not wait in a queue for ever.
+    let sentence = loss(&mut station, 1);
+    assert!(sentence.starts_with("rank 0 cannot be reached: "), "{sentence}");
+    drop((taken, station));
+    let mut station = wires();
+    let _taken = take_all_but(0);
+    let sentence = loss(&mut station, 1);
+    assert!(sentence.starts_with("rank 0 cannot be reached: 127.0.0.1:") && sentence.contains(which), "{sentence}");
+    assert!(sentence.contains(needed), "{sentence}");
+}

@@ -1,0 +1,640 @@
+//! The table of all wires of a process: which peer is reached how. It is itself a [`Wire`].
+
+mod apart;
+
+use towpath_base::ids::PeerIndex;
+use towpath_base::sync::Ordering;
+use towpath_base::transfer::{CopyAcross, Source, Target};
+
+use apart::Apart;
+use towpath_clic_wire::Clic;
+use towpath_ofi::{self as ofi, Ofi};
+use towpath_shm::board::Board;
+use towpath_shm::loopback::Loopback;
+use towpath_shm::{Segment, Settings, Shm};
+use towpath_strict::{self as strict, Strict};
+use towpath_tcp::{self as tcp, Ask, Tcp};
+use towpath_transport::error::Error;
+use towpath_transport::{Choice, Header, NoResource, RegionKey, Section, Sink, Wire, copy};
+
+/// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
+/// costs a system call, which takes longer than a message in shared memory.
+const LOOKS_IN_VAIN: u32 = 64;
+/// How rare: so many rounds of progress are made without one.
+const PASSES: u32 = 7;
+
+/// How a peer is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// Not at all: the peer was never named. What goes there is lost, as the peer is.
+    None,
+    Loopback,
+    Shm {
+        rank: u32,
+    },
+    Strict {
+        rank: u32,
+    },
+    /// On another host, by a connection.
+    Tcp {
+        place: u32,
+    },
+    /// On another host, by frames. Its place among those with connections, where it has one, and whether large messages go by it.
+    Clic {
+        place: u32,
+        line: Option<u32>,
+        streams: bool,
+    },
+    /// On another host, over libfabric.
+    Ofi {
+        place: u32,
+    },
+}
+
+/// All wires of a process.
+pub struct Wires {
+    routes: Vec<Route>,
+    loopback: Loopback,
+    shm: Shm,
+    /// In the strict mode, what leads to the other processes in the place of `shm`.
+    strict: Option<Box<Strict>>,
+    /// What leads to processes of other hosts.
+    tcp: Option<Box<Tcp>>,
+    clic: Option<Box<Clic>>,
+    ofi: Option<Box<Ofi>>,
+    /// What peers have asked for by frames, of what connections carry.
+    asked: Vec<(PeerIndex, Ask)>,
+    /// There is one of these: they have to be looked at as well.
+    further: bool,
+    /// How many times `tcp` and `ofi` are passed over before they are looked at again.
+    pass: u32,
+    /// Looks at `tcp` and `ofi` in a row that found nothing.
+    vain: u32,
+    /// Peers by frames that one of their two wires has lost.
+    parting: Vec<PeerIndex>,
+    /// Peers without a route that something was for: lost, which nobody has been told yet.
+    unreachable: Vec<PeerIndex>,
+}
+
+impl Wires {
+    /// The wires of a job on one host: peer i is local rank i of the segment, and the segment's own rank is this
+    /// process.
+    pub fn single_host(segment: Segment) -> Wires {
+        Wires::with_settings(segment, Settings::default())
+    }
+
+    /// As [`Wires::single_host`] with chosen settings.
+    pub fn with_settings(segment: Segment, settings: Settings) -> Wires {
+        let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        Wires::of_host(segment, everybody, settings)
+    }
+
+    /// The wires to the processes of this host alone: `near` are the peers with the local ranks 0, 1, ...
+    ///
+    /// # Panics
+    /// When there are not as many peers as the segment has ranks.
+    pub fn of_host(segment: Segment, near: Vec<PeerIndex>, settings: Settings) -> Wires {
+        let own = segment.own_rank();
+        let mut wires = Wires {
+            routes: Vec::new(),
+            loopback: Loopback::new(near[own]),
+            shm: Shm::new(segment, near.clone(), settings),
+            strict: None,
+            tcp: None,
+            clic: None,
+            ofi: None,
+            asked: Vec::new(),
+            further: false,
+            pass: 0,
+            vain: 0,
+            parting: Vec::new(),
+            unreachable: Vec::new(),
+        };
+        for (rank, peer) in (0..).zip(near) {
+            wires.lead(peer, if rank == own as u32 { Route::Loopback } else { Route::Shm { rank } });
+        }
+        wires
+    }
+
+    /// From now on this peer is reached so.
+    fn lead(&mut self, peer: PeerIndex, route: Route) {
+        if self.routes.len() <= peer.slot() {
+            self.routes.resize(peer.slot() + 1, Route::None);
+        }
+        self.routes[peer.slot()] = route;
+    }
+
+    /// As [`Wires::of_host`], by the strict mode.
+    fn strict_of_host(segment: Segment, near: Vec<PeerIndex>, settings: &strict::Settings) -> Result<Wires, Error> {
+        let mut wires = Wires::of_host(segment.clone(), near.clone(), Settings::default());
+        wires.strict = Some(Box::new(Strict::new(segment, near, settings)?));
+        for route in &mut wires.routes {
+            if let Route::Shm { rank } = *route {
+                *route = Route::Strict { rank };
+            }
+        }
+        wires.further = true;
+        Ok(wires)
+    }
+
+    /// As [`Wires::single_host`], by the strict mode.
+    pub fn strict(segment: Segment, settings: &strict::Settings) -> Result<Wires, Error> {
+        let everybody = (0..segment.ranks() as u32).map(PeerIndex).collect();
+        Wires::strict_of_host(segment, everybody, settings)
+    }
+
+    /// As [`Wires::of_host`], by the channel that the environment asks for.
+    pub fn chosen(segment: Segment, near: Vec<PeerIndex>) -> Result<Wires, Error> {
+        match strict::chosen()? {
+            Some(settings) => Wires::strict_of_host(segment, near, &settings),
+            None => Ok(Wires::of_host(segment, near, Settings::default())),
+        }
+    }
+
+    /// What copies from strides to strides; see [`Shm::set_across`].
+    pub fn set_across(&mut self, across: CopyAcross) {
+        self.shm.set_across(across);
+    }
+
+    /// These wires, and others to processes of other hosts.
+    pub fn with_tcp(mut self, tcp: Tcp) -> Wires {
+        for (place, peer) in (0..).zip(tcp.reached()) {
+            self.lead(peer, Route::Tcp { place });
+        }
+        self.tcp = Some(Box::new(tcp));
+        self.further = true;
+        self
+    }
+
+    /// These wires, and others to processes of other hosts that frames reach. Comes after [`Wires::with_tcp`], which may lead
+    /// to the same processes: small messages go by frames then, large ones too unless `streams` says that connections are better
+    /// for them.
+    pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
+        for (place, peer) in (0..).zip(clic.reached()) {
+            let line = match self.routes.get(peer.slot()) {
+                Some(Route::Tcp { place }) => Some(*place),
+                _ => None,
+            };
+            self.lead(peer, Route::Clic { place, line, streams: line.is_some() && streams(peer) });
+        }
+        self.clic = Some(Box::new(clic));
+        self.further = true;
+        self
+    }
+
+    /// The wire of frames to other hosts, where there is one.
+    pub fn clic(&self) -> Option<&Clic> {
+        self.clic.as_deref()
+    }
+
+    /// The same, to send to groups.
+    pub fn clic_mut(&mut self) -> Option<&mut Clic> {
+        self.clic.as_deref_mut()
+    }
+
+    /// Whether large messages to a peer that frames reach go by a connection.
+    pub fn streams(&self, peer: PeerIndex) -> bool {
+        matches!(self.route(peer), Route::Clic { streams: true, .. })
+    }
+
+    /// The wire to other hosts, where there is one.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        self.tcp.as_deref()
+    }
+
+    /// These wires, and others to processes of other hosts over libfabric.
+    pub fn with_ofi(mut self, ofi: Ofi) -> Wires {
+        for (place, peer) in (0..).zip(ofi.reached()) {
+            self.lead(peer, Route::Ofi { place });
+        }
+        self.ofi = Some(Box::new(ofi));
+        self.further = true;
+        self
+    }
+
+    /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they leave too. Nothing may be
+    /// sent afterwards.
+    pub fn leave(&mut self) {
+        if let Some(tcp) = &mut self.tcp {
+            tcp.leave();
+        }
+        if let Some(clic) = &mut self.clic {
+            clic.leave();
+        }
+        if let Some(ofi) = &mut self.ofi {
+            ofi.leave();
+        }
+    }
+
+    /// # Panics
+    /// Where no other host belongs to the job: then no route leads to it.
+    #[inline]
+    fn tcp_wire(&mut self) -> &mut Tcp {
+        self.tcp.as_mut().expect("a route to another host")
+    }
+
+    /// # Panics
+    /// Where no host that frames reach belongs to the job: then no route leads to it.
+    #[inline]
+    fn clic_wire(&mut self) -> &mut Clic {
+        self.clic.as_mut().expect("a route by frames")
+    }
+
+    /// Gives up what only an orderly end frees, after [`Wires::leave`], when nothing is under way any more.
+    pub fn close(&mut self) {
+        if let Some(ofi) = &mut self.ofi {
+            ofi.close();
+        }
+    }
+
+    /// # Panics
+    /// Where no host that libfabric reaches belongs to the job: then no route leads to it.
+    #[inline]
+    fn ofi_wire(&mut self) -> &mut Ofi {
+        self.ofi.as_mut().expect("a route over libfabric")
+    }
+
+    /// Gives peers what they have asked for by frames.
+    fn answer_asked(&mut self) {
+        for (from, ask) in std::mem::take(&mut self.asked) {
+            if let (Route::Clic { line: Some(place), .. }, Some(tcp)) = (self.route(from), &mut self.tcp) {
+                (self.pass, self.vain) = (0, 0);
+                tcp.asked(place as usize, &ask);
+            }
+        }
+    }
+
+    /// Progress of all wires but the two that every process has.
+    #[inline(never)]
+    fn progress_further(&mut self, sink: &mut impl Sink) -> bool {
+        std::mem::take(&mut self.unreachable).into_iter().for_each(|peer| sink.lost(peer));
+        let by_strict = self.strict.as_mut().is_some_and(|strict| strict.progress(sink));
+        let last_look = self.shm.segment().own_control().sleep.load(Ordering::Relaxed) != 0;
+        let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
+        let mut apart = Apart { sink: &mut *sink, routes, parting, asked };
+        let by_clic = self.clic.as_mut().is_some_and(|clic| {
+            let moved = clic.progress(&mut apart);
+            if last_look && !moved {
+                clic.fall_asleep();
+            }
+            moved
+        });
+        if self.tcp.is_none() && self.ofi.is_none() {
+            return by_strict | by_clic;
+        }
+        if !apart.asked.is_empty() {
+            self.answer_asked();
+        }
+        if !last_look && self.pass > 0 {
+            self.pass -= 1;
+            return by_strict | by_clic;
+        }
+        let by_tcp = self.tcp.as_mut().is_some_and(|tcp| {
+            if last_look {
+                tcp.watch_all();
+            }
+            tcp.progress(&mut Apart {
+                sink: &mut *sink,
+                routes: &self.routes,
+                parting: &mut self.parting,
+                asked: &mut self.asked,
+            })
+        });
+        let by_ofi = self.ofi.as_mut().is_some_and(|ofi| ofi.progress(sink) || last_look && !ofi.may_sleep());
+        self.vain = if by_tcp | by_ofi { 0 } else { self.vain.saturating_add(1) };
+        let by_parting = !self.parting.is_empty();
+        if by_parting && !self.take_last_frames(sink) {
+            self.part(sink);
+        }
+        let others = self.shm.segment().ranks() > 1 || self.clic.is_some();
+        // Not for whoever looks seldom anyway.
+        let seldom = self.tcp.as_ref().is_some_and(|tcp| tcp.was_late());
+        if self.vain > LOOKS_IN_VAIN && others && !seldom {
+            self.pass = PASSES;
+        }
+        by_strict | by_clic | by_tcp | by_ofi | by_parting
+    }
+
+    /// Takes frames from wherever they may have come; true if there were some, so that there may be more.
+    #[cold]
+    fn take_last_frames(&mut self, sink: &mut impl Sink) -> bool {
+        let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
+        self.clic.as_mut().is_some_and(|clic| {
+            clic.look_everywhere();
+            clic.progress(&mut Apart { sink, routes, parting, asked })
+        })
+    }
+
+    /// Peers that one of two wires has lost: the other loses them too, and when both have, that is reported. The end of a connection is
+    /// a sure sign that its process has ended, which frames never give; but what it has sent by frames is taken before. A peer that has
+    /// said goodbye by a connection may still be about to say so by frames, and is not lost.
+    #[cold]
+    fn part(&mut self, sink: &mut impl Sink) {
+        for peer in std::mem::take(&mut self.parting) {
+            let Route::Clic { place, line: Some(line), .. } = self.route(peer) else { continue };
+            let (Some(clic), Some(tcp)) = (&mut self.clic, &mut self.tcp) else { continue };
+            match (clic.is_lost(place as usize), tcp.is_lost(line as usize)) {
+                (true, true) if tcp.has_left(line as usize) || clic.has_left(place as usize) => sink.left(peer),
+                (true, true) => sink.lost(peer),
+                (true, false) => tcp.mark_lost(line as usize),
+                (false, _) if tcp.has_left(line as usize) => {}
+                (false, _) => clic.mark_lost(place as usize),
+            }
+        }
+    }
+
+    /// The wire of the strict mode, where it is in use.
+    pub fn strictness(&self) -> Option<&Strict> {
+        self.strict.as_deref()
+    }
+
+    /// # Panics
+    /// Where the strict mode is not in use: then no route leads to it.
+    #[cold]
+    fn strict_wire(&mut self) -> &mut Strict {
+        self.strict.as_mut().expect("a route of the strict mode")
+    }
+
+    /// The segment that the processes of this host share.
+    pub fn segment(&self) -> &Segment {
+        self.shm.segment()
+    }
+
+    /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next progress.
+    pub fn mark_lost(&mut self, peer: PeerIndex) {
+        match self.route(peer) {
+            Route::Shm { rank } => self.shm.mark_lost(rank as usize),
+            Route::Strict { rank } => self.strict_wire().mark_lost(rank as usize),
+            Route::Tcp { place } => self.tcp_wire().mark_lost(place as usize),
+            Route::Clic { place, line, .. } => {
+                self.clic_wire().mark_lost(place as usize);
+                if let Some(line) = line {
+                    self.tcp_wire().mark_lost(line as usize);
+                }
+            }
+            Route::Ofi { place } => self.ofi_wire().mark_lost(place as usize),
+            Route::Loopback | Route::None => {}
+        }
+    }
+
+    /// A topology named `key` declares that these peers send to this process, each with a weight: those on this host get
+    /// larger shares of its memory; see [`Shm::declare`] and [`Strict::declare`].
+    pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
+        let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
+        let near: Vec<(usize, u64)> = near.collect();
+        match &mut self.strict {
+            Some(strict) => strict.declare(key, &near),
+            None => self.shm.declare(key, &near),
+        }
+    }
+
+    /// The topology named `key` is gone.
+    pub fn undeclare(&mut self, key: u64) {
+        match &mut self.strict {
+            Some(strict) => strict.undeclare(key),
+            None => self.shm.undeclare(key),
+        }
+    }
+
+    /// How the own channel in shared memory is laid out; see [`Shm::sections`] and [`Strict::sections`].
+    pub fn sections(&self) -> Vec<Section> {
+        match &self.strict {
+            Some(strict) => strict.sections(),
+            None => self.shm.sections(),
+        }
+    }
+
+    /// True when all that the topology named `key` grants is on its way; needs progress until then.
+    pub fn has_granted(&self, key: u64) -> bool {
+        match &self.strict {
+            Some(strict) => strict.has_granted(),
+            None => self.shm.has_granted(key),
+        }
+    }
+
+    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host, and in the strict
+    /// mode, which has no memory beside its budget.
+    pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
+        let near = self.strict.is_none() && team.iter().all(|&peer| self.local_rank(peer).is_some());
+        if near { self.shm.make_board(team.len()) } else { None }
+    }
+
+    /// The board at a place that member 0 of the team, who made it, has told.
+    ///
+    /// # Panics
+    /// When a member of the team is on another host.
+    pub fn join_board(&self, place: usize, team: &[PeerIndex], own: usize) -> Board {
+        let member = |&peer| self.local_rank(peer).expect("a board has members on one host");
+        self.shm.join_board(place, team.iter().map(member).collect(), own, own == 0)
+    }
+
+    /// The local rank of a peer on this host.
+    fn local_rank(&self, peer: PeerIndex) -> Option<u32> {
+        match self.route(peer) {
+            Route::Shm { rank } | Route::Strict { rank } => Some(rank),
+            Route::Loopback => Some(self.shm.segment().own_rank() as u32),
+            Route::Tcp { .. } | Route::Clic { .. } | Route::Ofi { .. } | Route::None => None,
+        }
+    }
+
+    #[inline]
+    fn route(&self, peer: PeerIndex) -> Route {
+        self.routes.get(peer.slot()).copied().unwrap_or(Route::None)
+    }
+
+    /// Something is for a peer without a route: it is dropped, and [`Sink::lost`] follows at the next progress.
+    #[cold]
+    fn drop_for(&mut self, peer: PeerIndex) {
+        self.unreachable.push(peer);
+        self.further = true;
+    }
+
+    /// [`Wire::short`] to a peer that is not reached through the usual shared memory.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    unsafe fn short_elsewhere(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(to) {
+                Route::Strict { rank } => self.strict_wire().short(rank as usize, header, payload, length),
+                Route::Tcp { place } => self.tcp_wire().row(place as usize, header, payload, length),
+                Route::Clic { .. } | Route::Ofi { .. } => {
+                    self.copied(to, header, length, |slot| std::ptr::copy_nonoverlapping(payload, slot, length))
+                }
+                Route::Shm { .. } | Route::Loopback => self.loopback.short(to, header, payload, length),
+                Route::None => {
+                    self.drop_for(to);
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+impl Wire for Wires {
+    fn own(&self) -> PeerIndex {
+        self.loopback.own()
+    }
+
+    #[inline(always)]
+    unsafe fn short(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if let Route::Shm { rank } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.shm.short(rank as usize, header, payload, length) };
+        }
+        // SAFETY: handed through.
+        unsafe { self.short_elsewhere(to, header, payload, length) }
+    }
+
+    #[inline]
+    fn copied_row_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied_row_limit(rank as usize),
+            _ => self.copied_limit(to),
+        }
+    }
+
+    fn copied_limit(&self, to: PeerIndex) -> usize {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied_limit(rank as usize),
+            Route::Strict { .. } => strict::COPIED_LIMIT,
+            Route::Tcp { .. } => tcp::COPIED_LIMIT,
+            Route::Clic { place, .. } => self.clic.as_ref().map_or(0, |clic| clic.copied_limit(place as usize)),
+            Route::Ofi { .. } => ofi::COPIED_LIMIT,
+            Route::Loopback | Route::None => self.loopback.copied_limit(to),
+        }
+    }
+
+    #[inline]
+    fn copied(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Result<(), NoResource> {
+        match self.route(to) {
+            Route::Shm { rank } => self.shm.copied(rank as usize, header, length, fill),
+            Route::Strict { rank } => self.strict_wire().copied(rank as usize, header, length, fill),
+            Route::Tcp { place } => self.tcp_wire().copied(place as usize, header, length, fill),
+            Route::Clic { place, .. } => self.clic_wire().copied(place as usize, header, length, fill),
+            Route::Ofi { place } => self.ofi_wire().copied(place as usize, header, length, fill),
+            Route::Loopback => self.loopback.copied(to, header, length, fill),
+            Route::None => {
+                self.drop_for(to);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn copied_row(
+        &mut self,
+        to: PeerIndex,
+        header: &Header,
+        payload: *const u8,
+        length: usize,
+    ) -> Result<(), NoResource> {
+        if let Route::Shm { rank } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.shm.copied_row(rank as usize, header, payload, length) };
+        }
+        if let Route::Tcp { place } = self.route(to) {
+            // SAFETY: handed through.
+            return unsafe { self.tcp_wire().row(place as usize, header, payload, length) };
+        }
+        // SAFETY: the wire lends `length` bytes; the caller vouches for the payload.
+        self.copied(to, header, length, |slot| unsafe { copy::row(payload, slot, length) })
+    }
+
+    unsafe fn publish(&mut self, to: PeerIndex, token: u64, source: Source) -> RegionKey {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(to) {
+                Route::Shm { rank } => self.shm.publish(rank as usize, token, source),
+                Route::Strict { rank } => self.strict_wire().publish(rank as usize, token, source),
+                Route::Tcp { place } | Route::Clic { line: Some(place), streams: true, .. } => {
+                    (self.pass, self.vain) = (0, 0);
+                    self.tcp_wire().publish(place as usize, token, source)
+                }
+                Route::Clic { place, .. } => self.clic_wire().publish(place as usize, token, source),
+                Route::Ofi { place } => self.ofi_wire().publish(place as usize, token, source),
+                Route::Loopback => self.loopback.publish(to, token, source),
+                Route::None => {
+                    self.drop_for(to);
+                    RegionKey([0; 2])
+                }
+            }
+        }
+    }
+
+    fn withdraw(&mut self, to: PeerIndex, key: RegionKey) -> bool {
+        match self.route(to) {
+            Route::Shm { .. } => self.shm.withdraw(key),
+            Route::Strict { .. } => self.strict_wire().withdraw(key),
+            Route::Tcp { .. } | Route::Clic { streams: true, .. } => self.tcp_wire().withdraw(key),
+            Route::Clic { place, .. } => self.clic_wire().withdraw(place as usize, key),
+            Route::Ofi { .. } => self.ofi_wire().withdraw(key),
+            Route::Loopback => self.loopback.withdraw(to, key),
+            Route::None => true,
+        }
+    }
+
+    unsafe fn pull(&mut self, from: PeerIndex, key: RegionKey, token: u64, target: Target) {
+        // SAFETY: handed through.
+        unsafe {
+            match self.route(from) {
+                Route::Shm { rank } => self.shm.pull(rank as usize, key, token, target),
+                Route::Strict { rank } => self.strict_wire().pull(rank as usize, key, token, target),
+                Route::Tcp { place } => {
+                    (self.pass, self.vain) = (0, 0);
+                    self.tcp_wire().pull(place as usize, key, token, target, |_| false)
+                }
+                Route::Clic { place, line: Some(line), streams: true } => {
+                    (self.pass, self.vain) = (0, 0);
+                    let (Some(tcp), Some(clic)) = (&mut self.tcp, &mut self.clic) else { return };
+                    tcp.pull(line as usize, key, token, target, |wanted| apart::ask(clic, place, wanted))
+                }
+                Route::Clic { place, .. } => self.clic_wire().pull(place as usize, key, token, target),
+                Route::Ofi { place } => self.ofi_wire().pull(place as usize, key, token, target),
+                Route::Loopback => self.loopback.pull(from, key, token, target),
+                Route::None => self.drop_for(from),
+            }
+        }
+    }
+
+    #[inline]
+    fn sift(&mut self, take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
+        let beyond = self.shm.sift(take);
+        beyond || self.further || !self.loopback.is_empty()
+    }
+
+    #[inline]
+    fn progress(&mut self, sink: &mut impl Sink) -> bool {
+        let by_shm = self.shm.progress(sink);
+        let by_loopback = self.loopback.progress(sink);
+        let by_further = self.further && self.progress_further(sink);
+        by_shm | by_loopback | by_further
+    }
+
+    fn busy(&self) -> bool {
+        let further = self.strict.as_ref().is_some_and(|strict| strict.busy());
+        let far = self.tcp.as_ref().is_some_and(|tcp| tcp.busy()) || self.clic.as_ref().is_some_and(|clic| clic.busy());
+        let far = far || self.ofi.as_ref().is_some_and(|ofi| ofi.busy());
+        self.shm.busy() || self.loopback.busy() || further || far
+    }
+}
