@@ -1,5 +1,5 @@
-//! A whole endpoint that is told nonsense by a peer who knows the job's key: it must neither panic nor read what is free, and keep no
-//! more than its bounds allow.
+//! A whole endpoint that is told nonsense by a peer who knows the job's key: it must neither panic
+//! nor read what is free, and keep no more than its bounds allow.
 
 #![no_main]
 
@@ -81,7 +81,8 @@ fuzz_target!(|input: &[u8]| {
         (now, rest) = (now + u64::from(*time) * 50_000, behind);
         let mut frame = frame.to_vec();
         if frame.len() >= HEADER_BYTES {
-            // What every frame of this peer has right; its number counts from where the stream begins.
+            // What every frame of this peer has right; its number counts from where the stream
+            // begins.
             frame[8..12].copy_from_slice(&1u32.to_le_bytes());
             frame[12..14].copy_from_slice(&7u16.to_le_bytes());
             if frame[18] & 1 == 0 {

@@ -1,4 +1,5 @@
-//! The decoder of CLIC's frames: no bytes make it panic, and what it accepts is what an encoder would write.
+//! The decoder of CLIC's frames: no bytes make it panic, and what it accepts is what an encoder
+//! would write.
 
 #![no_main]
 

@@ -1,6 +1,7 @@
 //! The standard as data: reads `api/functions.toml`, `api/constants.toml` and `api/errors.toml`.
 //!
-//! The formats are described at the head of those files. Whatever is wrong in them is a sentence with the row's name.
+//! The formats are described at the head of those files. Whatever is wrong in them is a sentence
+//! with the row's name.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -106,7 +106,8 @@ impl Constants {
         Ok(read)
     }
 
-    /// Pairs (neutral, mpich) of all constants of a kind that MPICH's face knows and that mean something inside.
+    /// Pairs (neutral, mpich) of all constants of a kind that MPICH's face knows and that mean
+    /// something inside.
     pub fn pairs(&self, kind: &str) -> Vec<(i64, i64, &Constant)> {
         self.constants
             .iter()

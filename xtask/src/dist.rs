@@ -1,21 +1,23 @@
-//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; debugging information in lib/.debug and
-//! bin/.debug.
+//! Builds Towpath and lays it out below a prefix: lib/, include/, bin/, lib/pkgconfig; debugging
+//! information in lib/.debug and bin/.debug.
 //!
-//! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker script, a shell script, or
-//! a small library that needs the real one.
+//! There are no symbolic links (a wheel cannot hold any): what is a link elsewhere is a linker
+//! script, a shell script, or a small library that needs the real one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library that each package builds, the name it is installed under, and the name that the linker looks for.
+/// The library that each package builds, the name it is installed under, and the name that the
+/// linker looks for.
 const LIBRARIES: &[(&str, &str, &str, &str)] = &[
     ("towpath-abi-mpich", "libmpi.so", "libmpi.so.12", "libmpi.so"),
     ("towpath-abi-standard", "libmpi_abi.so", "libmpi_abi.so.1", "libmpi_abi.so"),
 ];
 
-/// The library that mpiexec preloads where the program's malloc shall give shared memory: package, built, installed.
+/// The library that mpiexec preloads where the program's malloc shall give shared memory: package,
+/// built, installed.
 const PRELOADED: (&str, &str, &str) = ("towpath-malloc", "libtowpath_malloc.so", "libtowpath-malloc.so");
 
 /// The package of the programs.
@@ -23,8 +25,9 @@ const PROGRAMS: &str = "towpath-launch";
 
 /// Further names of the same interfaces: library, the one it stands for, and the linker's name.
 ///
-/// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the standard ABI.
-/// `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs name them even when they use only the C functions.
+/// `libmpich.so.12`: programs of Debian's MPICH. `libmpi_abi.so.0`: programs of early stubs of the
+/// standard ABI. `libmpicxx.so.12` and `libmpichcxx.so.12`: C++ programs name them even when they
+/// use only the C functions.
 const SHIMS: &[(&str, &str, Option<&str>)] = &[
     ("libmpich.so.12", "libmpi.so.12", Some("libmpich.so")),
     ("libmpi_abi.so.0", "libmpi_abi.so.1", None),
@@ -99,8 +102,9 @@ fn folder_of(profile: &str) -> &str {
 
 /// As [`build`], linked by zig, which knows the symbols of every version of glibc.
 ///
-/// The libraries must be linked with the system's libgcc_s, not with zig's own unwinder: a C++ exception that reaches a
-/// frame of Rust is raised by the one, and its context means nothing to the other (a crash instead of a message).
+/// The libraries must be linked with the system's libgcc_s, not with zig's own unwinder: a C++
+/// exception that reaches a frame of Rust is raised by the one, and its context means nothing to
+/// the other (a crash instead of a message).
 fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf, String> {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target = format!("{triple}.{version}");
@@ -123,7 +127,8 @@ fn build_for_glibc(root: &Path, profile: &str, version: &str) -> Result<PathBuf,
     Ok(folder.join(folder_of(profile)))
 }
 
-/// Puts the system's libgcc_s into a folder of its own: beside it the linker would find the system's glibc too.
+/// Puts the system's libgcc_s into a folder of its own: beside it the linker would find the
+/// system's glibc too.
 fn copy_unwinder(folder: &Path) -> Result<(), String> {
     let name = "libgcc_s.so.1";
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
@@ -150,8 +155,9 @@ fn write(path: &Path, text: &str, executable: bool) -> Result<(), String> {
         .map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
-/// Installs a library or a program without what only debuggers and backtraces read: its symbols and line tables go into
-/// `.debug/NAME.debug` beside it, where both look. Where there is no objcopy (binutils), the file stays whole.
+/// Installs a library or a program without what only debuggers and backtraces read: its symbols and
+/// line tables go into `.debug/NAME.debug` beside it, where both look. Where there is no objcopy
+/// (binutils), the file stays whole.
 fn copy_stripped(from: &Path, to: &Path) -> Result<(), String> {
     let objcopy = std::env::var_os("OBJCOPY").unwrap_or_else(|| "objcopy".into());
     if Command::new(&objcopy).arg("--version").output().is_err() {
@@ -183,7 +189,8 @@ fn libraries(target: &Path, prefix: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// An empty library that needs the real one: the loader then finds all names there, and one process has one copy of them.
+/// An empty library that needs the real one: the loader then finds all names there, and one process
+/// has one copy of them.
 fn shim(lib: &Path, name: &str, stands_for: &str) -> Result<(), String> {
     let fresh = lib.join(format!("{name}.new"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

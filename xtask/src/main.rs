@@ -40,7 +40,8 @@ enum Chore {
         /// Cargo profile: release, quick or dev.
         #[arg(long, default_value = "release")]
         profile: String,
-        /// Link for this version of glibc and newer ones, with cargo-zigbuild (for a wheel that other machines can use).
+        /// Link for this version of glibc and newer ones, with cargo-zigbuild (for a wheel that
+        /// other machines can use).
         #[arg(long, value_name = "2.28")]
         glibc: Option<String>,
     },

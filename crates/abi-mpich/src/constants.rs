@@ -1,8 +1,8 @@
 //! The numbers of the MPICH ABI and their translation: what the generated tables do not hold.
 //!
-//! Error codes: a neutral code is `class | slot << 8` (MPI_T's classes, from 1001, have no slot), and codes that the
-//! program added follow MPI_ERR_LASTCODE. Here the class is replaced by MPICH's, the slot stays, and added codes follow
-//! MPICH's MPI_ERR_LASTCODE (0x3fffffff) in the same order.
+//! Error codes: a neutral code is `class | slot << 8` (MPI_T's classes, from 1001, have no slot),
+//! and codes that the program added follow MPI_ERR_LASTCODE. Here the class is replaced by MPICH's,
+//! the slot stays, and added codes follow MPICH's MPI_ERR_LASTCODE (0x3fffffff) in the same order.
 
 use std::ffi::{c_int, c_void};
 
@@ -92,7 +92,8 @@ pub(crate) fn view_displacement_in(value: i64) -> i64 {
     if value == -54_278_278 { constants::DISPLACEMENT_CURRENT } else { value }
 }
 
-/// A program's function. MPI_COMM_DUP_FN and its kin are the function `MPIR_Dup_fn` here, and a number inside.
+/// A program's function. MPI_COMM_DUP_FN and its kin are the function `MPIR_Dup_fn` here, and a
+/// number inside.
 pub(crate) fn callback_in(function: *const c_void) -> Callback {
     if function == data::MPIR_Dup_fn as *const c_void {
         Callback(std::ptr::without_provenance(1))
@@ -128,7 +129,8 @@ static ANY_PROCESS: c_int = -2;
 static LAST_USED: AtomicI32 = AtomicI32::new(LAST_CODE);
 static FLAVORS: [c_int; 5] = [0, 1, 2, 3, 4];
 
-/// The value of an attribute: predefined ones that point to a rank, a code or a window constant are translated.
+/// The value of an attribute: predefined ones that point to a rank, a code or a window constant are
+/// translated.
 pub(crate) fn attribute_out(keyval: i32, value: *mut c_void) -> *mut c_void {
     if value.is_null() {
         return value;
@@ -234,7 +236,8 @@ pub(crate) unsafe fn distribution_arguments_in(values: *const c_int, length: c_i
 
 /// Translates the ints that MPI_Type_get_contents gave for a subarray or darray (MPI 5.0, 5.1.13).
 ///
-/// `integers` are as many as the envelope says. The large constructors keep their sizes among the counts.
+/// `integers` are as many as the envelope says. The large constructors keep their sizes among the
+/// counts.
 pub(crate) fn contents_out(combiner: i32, integers: &mut [c_int]) {
     let Some((order, _)) = integers.split_last_mut() else { return };
     match combiner {

@@ -1,4 +1,5 @@
-//! Variables and functions that the MPICH ABI exports beside the MPI functions: programs hold their addresses.
+//! Variables and functions that the MPICH ABI exports beside the MPI functions: programs hold their
+//! addresses.
 
 use std::ffi::{c_int, c_void};
 
@@ -37,7 +38,8 @@ pointers! {
     MPI_T_PVAR_ALL_HANDLES = ALL_HANDLES_MARK;
 }
 
-/// Addresses that Fortran has for constants: a library of Fortran bindings writes its own ones here when it starts.
+/// Addresses that Fortran has for constants: a library of Fortran bindings writes its own ones here
+/// when it starts.
 macro_rules! variables {
     ($($(#[$about:meta])* $name:ident = $mark:expr;)*) => {
         $(

@@ -1,4 +1,5 @@
-//! Conversions for Fortran: handles are ints in C and Fortran alike, so they pass through; files and statuses do not.
+//! Conversions for Fortran: handles are ints in C and Fortran alike, so they pass through; files
+//! and statuses do not.
 //!
 //! Source: MPI 5.0, 19.3 (c2f, f2c) and 20.4 (toint, fromint).
 

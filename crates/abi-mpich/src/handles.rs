@@ -1,7 +1,8 @@
 //! Handles of the MPICH ABI: ints with the kind in their upper bits; files are pointers.
 //!
-//! Predefined handles are looked up in the generated tables; created ones are the core's numbers, which start at
-//! 0xC0000000 and which MPICH uses for nothing predefined. What is neither becomes the handle 0, which names nothing.
+//! Predefined handles are looked up in the generated tables; created ones are the core's numbers,
+//! which start at 0xC0000000 and which MPICH uses for nothing predefined. What is neither becomes
+//! the handle 0, which names nothing.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,7 +1,8 @@
 //! The face of the MPICH ABI: `libmpi.so.12` (also Intel MPI's and MVAPICH's).
 //!
-//! Every number and predefined handle of this ABI is translated here and nowhere else; created handles are the core's numbers.
-//! What is generated lies in `generated/` (see `api/` and `xtask codegen`); what is written by hand is here.
+//! Every number and predefined handle of this ABI is translated here and nowhere else; created
+//! handles are the core's numbers. What is generated lies in `generated/` (see `api/` and `xtask
+//! codegen`); what is written by hand is here.
 
 // Conversions and helpers whose functions have no body yet.
 #![allow(dead_code, unused_imports)]

@@ -1,8 +1,9 @@
-//! What MPICH's own Fortran library (`libmpifort.so.12`, Debian's `libmpichfort.so.12`) takes from its C library beside the
-//! standard: attributes with values of Fortran, and functions of Fortran that are called in another way than those of C.
+//! What MPICH's own Fortran library (`libmpifort.so.12`, Debian's `libmpichfort.so.12`) takes from
+//! its C library beside the standard: attributes with values of Fortran, and functions of Fortran
+//! that are called in another way than those of C.
 //!
-//! In Fortran the value of an attribute is an integer, and functions get all arguments by reference. The library brings
-//! proxies, which call an attribute function so.
+//! In Fortran the value of an attribute is an integer, and functions get all arguments by
+//! reference. The library brings proxies, which call an attribute function so.
 
 use towpath_base::calls::NAMES;
 use towpath_mpi::error::Result;
@@ -13,7 +14,8 @@ use crate::callbacks::function;
 use crate::prelude::*;
 use crate::status::{self, MPI_Status};
 
-/// The kind of a value that C sets and gets; integers are 1 (of address size) and 3 (of default size).
+/// The kind of a value that C sets and gets; integers are 1 (of address size) and 3 (of default
+/// size).
 const POINTER: c_int = 0;
 const INTEGER: c_int = 1;
 
@@ -138,7 +140,8 @@ const fn same(first: &[u8], second: &[u8]) -> bool {
     i == first.len() && i == second.len()
 }
 
-/// Writes a value, which takes as much room as a pointer whatever its kind, and whether there is one.
+/// Writes a value, which takes as much room as a pointer whatever its kind, and whether there is
+/// one.
 ///
 /// # Safety
 /// The pointers are NULL or those of a call of MPI_Comm_get_attr.
@@ -155,7 +158,8 @@ unsafe fn give(found: Option<i64>, place: *mut c_void, flag: *mut c_int) -> Resu
     Ok(())
 }
 
-/// A key in the core's numbers. In Fortran the predefined keys of this ABI are by one larger than in C, where all are odd.
+/// A key in the core's numbers. In Fortran the predefined keys of this ABI are by one larger than
+/// in C, where all are odd.
 fn key_in(keyval: c_int) -> i32 {
     let is_predefined = matches!(keyval & !0xff, 0x6440_0000 | 0x6600_0000);
     keyval_in(if is_predefined && keyval % 2 == 0 { keyval - 1 } else { keyval })

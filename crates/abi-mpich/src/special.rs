@@ -43,7 +43,8 @@ export! {
 }
 
 export! {
-    /// A call for tools, which this library ignores. C passes further arguments, which nothing reads.
+    /// A call for tools, which this library ignores. C passes further arguments, which nothing
+    /// reads.
     PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {
         let _ = level;
         0

@@ -1,7 +1,8 @@
-//! Calls the program's functions in the form that this interface promises them (MPI 5.0, 6.9.5, 7.7, 9.3, 13.2).
+//! Calls the program's functions in the form that this interface promises them (MPI 5.0, 6.9.5,
+//! 7.7, 9.3, 13.2).
 //!
-//! Every function here is called with no lock of Towpath held. They are `extern "C-unwind"` so that an exception of a C++
-//! function ends the process with its own message.
+//! Every function here is called with no lock of Towpath held. They are `extern "C-unwind"` so that
+//! an exception of a C++ function ends the process with its own message.
 
 use std::ffi::{c_int, c_void};
 
@@ -68,7 +69,8 @@ pub(crate) unsafe fn reduction(
     }
 }
 
-/// Error handlers; the code that the handler leaves in its argument is the one the MPI function returns.
+/// Error handlers; the code that the handler leaves in its argument is the one the MPI function
+/// returns.
 ///
 /// # Safety
 /// See [`towpath_mpi::Face`].

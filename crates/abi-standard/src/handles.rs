@@ -1,6 +1,7 @@
 //! Handles of the standard ABI are pointers that hold Towpath's number; nothing is looked up.
 //!
-//! Source: MPI 5.0, section 20.3. A pointer that is no 32-bit number becomes the handle 0, which names nothing.
+//! Source: MPI 5.0, section 20.3. A pointer that is no 32-bit number becomes the handle 0, which
+//! names nothing.
 
 use std::ffi::c_void;
 

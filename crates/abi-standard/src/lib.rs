@@ -1,7 +1,8 @@
 //! The face of the standard ABI (MPI 5.0, chapter 20): `libmpi_abi.so.1`.
 //!
-//! Numbers pass through unchanged, because Towpath's own are those of this ABI; handles are numbers as pointers.
-//! What is generated lies in `generated/` (see `api/` and `xtask codegen`); what is written by hand is here.
+//! Numbers pass through unchanged, because Towpath's own are those of this ABI; handles are numbers
+//! as pointers. What is generated lies in `generated/` (see `api/` and `xtask codegen`); what is
+//! written by hand is here.
 
 // Conversions and helpers whose functions have no body yet.
 #![allow(dead_code, unused_imports)]

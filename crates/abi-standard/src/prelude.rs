@@ -34,10 +34,11 @@ pub(crate) fn call_any_time(
     error_code_out(towpath_mpi::entry::call_any_time(&FACE, number, target, body))
 }
 
-/// Exports a function under its PMPI_ and its MPI_ name; tools replace the MPI_ name and call the PMPI_ name.
+/// Exports a function under its PMPI_ and its MPI_ name; tools replace the MPI_ name and call the
+/// PMPI_ name.
 ///
-/// Both are one jump to the function itself, so the release build always merges the two to one address: with the code
-/// in each of them, what the compiler inlines could differ.
+/// Both are one jump to the function itself, so the release build always merges the two to one
+/// address: with the code in each of them, what the compiler inlines could differ.
 macro_rules! export {
     ($(#[$about:meta])* $pmpi:ident, $mpi:ident($($name:ident: $kind:ty),* $(,)?) $body:block) => {
         export! { $(#[$about])* $pmpi, $mpi($($name: $kind),*) -> std::ffi::c_int $body }
@@ -50,7 +51,8 @@ macro_rules! export {
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $pmpi($($name: $kind),*) -> $result {
-                // SAFETY: what the standard demands of the program: pointers point to what their parameter means.
+                // SAFETY: what the standard demands of the program: pointers point to what their
+                // parameter means.
                 unsafe { function($($name),*) }
             }
 

@@ -43,15 +43,17 @@ export! {
 }
 
 export! {
-    /// A call for tools, which this library ignores. C passes further arguments, which nothing reads.
+    /// A call for tools, which this library ignores. C passes further arguments, which nothing
+    /// reads.
     PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {
         let _ = level;
         0
     }
 }
 
-/// What leads from this host to others and why, as rows of text: for `towpath info`, which opens this library to ask it. No header
-/// declares it. Writes what `room` bytes hold, a zero at the end included, and gives the length of the whole text.
+/// What leads from this host to others and why, as rows of text: for `towpath info`, which opens
+/// this library to ask it. No header declares it. Writes what `room` bytes hold, a zero at the end
+/// included, and gives the length of the whole text.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn towpath_networks(text: *mut c_char, room: usize) -> usize {
     let whole = towpath_mpi::survey_of_networks();

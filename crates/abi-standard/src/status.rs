@@ -1,6 +1,7 @@
 //! The status of the standard ABI: 32 bytes (MPI 5.0, section 20.3.5).
 //!
-//! The five private ints hold the byte count (low word, then high word shifted left once with the cancelled bit below).
+//! The five private ints hold the byte count (low word, then high word shifted left once with the
+//! cancelled bit below).
 
 use std::ffi::{c_int, c_void};
 
@@ -96,8 +97,8 @@ pub(crate) unsafe fn status_in(status: *const MPI_Status) -> Result<Status> {
     Ok(unsafe { (*status).get() })
 }
 
-/// Writes the status of a single completion: the error field stays as it is (MPI 5.0, 3.2.5), except that the empty
-/// status, which no message has, contains MPI_SUCCESS (3.7.3).
+/// Writes the status of a single completion: the error field stays as it is (MPI 5.0, 3.2.5),
+/// except that the empty status, which no message has, contains MPI_SUCCESS (3.7.3).
 ///
 /// # Safety
 /// `status` is ignored, NULL or the program's.

@@ -1,6 +1,8 @@
-//! The table of settings: every environment variable that Towpath reads, its default and what it does.
+//! The table of settings: every environment variable that Towpath reads, its default and what it
+//! does.
 //!
-//! Only this module reads the environment. `towpath info` and the later tools interface print the same table.
+//! Only this module reads the environment. `towpath info` and the later tools interface print the
+//! same table.
 
 use std::ffi::OsString;
 
@@ -28,8 +30,8 @@ pub struct Setting {
     pub meaning: &'static str,
 }
 
-/// Every setting of the library. Launcher variables (PMI and the like) are read through [`environment`] too but are
-/// not settings.
+/// Every setting of the library. Launcher variables (PMI and the like) are read through
+/// [`environment`] too but are not settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "TOWPATH_SPIN_MICROSECONDS",
@@ -241,8 +243,8 @@ fn row(name: &str) -> &'static Setting {
     SETTINGS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("setting {name} is not in the table"))
 }
 
-/// A setting that is a number. A value that is none counts as the default, one that is too small or too large as the
-/// nearest, and a sentence says so.
+/// A setting that is a number. A value that is none counts as the default, one that is too small or
+/// too large as the nearest, and a sentence says so.
 pub fn number(name: &str) -> Option<u64> {
     let text = setting(name)?;
     let (value, complaint) = read_number(row(name), &text);
@@ -278,14 +280,15 @@ fn read_number(row: &Setting, text: &str) -> (Option<u64>, Option<String>) {
     (Some(nearest), complaint)
 }
 
-/// What is wrong with the value that the environment gives a setting, in a sentence; `None` when nothing is. Of words
-/// only their reader can tell.
+/// What is wrong with the value that the environment gives a setting, in a sentence; `None` when
+/// nothing is. Of words only their reader can tell.
 pub fn complaint(row: &Setting) -> Option<String> {
     let text = environment(row.name).filter(|value| !value.is_empty())?;
     if row.kind == Kind::Text { None } else { read_number(row, &text).1 }
 }
 
-/// What a setting is now, as text: the variable or what is used in its place, else the default; `None` when both are empty.
+/// What a setting is now, as text: the variable or what is used in its place, else the default;
+/// `None` when both are empty.
 pub fn current(row: &Setting) -> Option<String> {
     let text = setting(row.name)?;
     if row.kind == Kind::Text || complaint(row).is_none() {
@@ -295,8 +298,8 @@ pub fn current(row: &Setting) -> Option<String> {
     }
 }
 
-/// Variables of the environment that look like settings and are none, sorted, each with the setting that may have been
-/// meant.
+/// Variables of the environment that look like settings and are none, sorted, each with the setting
+/// that may have been meant.
 pub fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
     let mut names: Vec<String> = whole_environment()
         .filter_map(|(name, _)| name.into_string().ok())
@@ -320,7 +323,8 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     with_distance.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, candidate)| candidate)
 }
 
-/// How many signs must be put in, taken out or replaced to make one word of the other (Levenshtein).
+/// How many signs must be put in, taken out or replaced to make one word of the other
+/// (Levenshtein).
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

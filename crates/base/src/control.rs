@@ -1,4 +1,5 @@
-//! The head of the shared segment and the control page of each rank: what processes of one host know of each other.
+//! The head of the shared segment and the control page of each rank: what processes of one host
+//! know of each other.
 //!
 //! Written by the rank that owns the page (sleep word aside), read by its peers, by `mpiexec` and
 //! by `towpath info`. The segment is one sparse memory file per job and host: a [`SegmentHead`]
@@ -28,25 +29,29 @@ pub struct SegmentHead {
     pub finalized: AtomicU32,
     /// Set to 1 by whoever ends the job early: waiting ranks leave their loops.
     pub aborting: AtomicU32,
-    /// Logical processors that the local ranks may use together (union of their affinity masks cut by the cgroup
-    /// quota), as far as they have said so.
+    /// Logical processors that the local ranks may use together (union of their affinity masks cut
+    /// by the cgroup quota), as far as they have said so.
     pub allowed_cores: AtomicU32,
     /// How many ranks have added their affinity mask to `affinity`.
     pub affinities: AtomicU32,
-    /// How many ranks sleep or are about to: a poster for many readers that reads 0 need not look at their pages.
+    /// How many ranks sleep or are about to: a poster for many readers that reads 0 need not look
+    /// at their pages.
     pub sleepers: AtomicU32,
-    /// How many ranks have [`ControlPage::wake_fence`] set: a poster for many readers fences when it is not 0.
+    /// How many ranks have [`ControlPage::wake_fence`] set: a poster for many readers fences when
+    /// it is not 0.
     pub wake_fences: AtomicU32,
-    /// While the clock of `machine::wait` shows less than this, a stranger shares the cores of ranks that share cores too:
-    /// they sleep at once instead of yielding.
+    /// While the clock of `machine::wait` shows less than this, a stranger shares the cores of
+    /// ranks that share cores too: they sleep at once instead of yielding.
     pub stranger_until: AtomicU64,
     /// For how long that was said the last time.
     pub stranger_hold: AtomicU64,
     /// Union of the affinity masks of the ranks, one bit per logical processor.
     pub affinity: [AtomicU64; 16],
-    /// Where ranks share cores: how many of those that wait without sleeping were last seen on each logical processor.
+    /// Where ranks share cores: how many of those that wait without sleeping were last seen on each
+    /// logical processor.
     pub crowds: [AtomicU16; 1024],
-    /// How many ranks no barrier of other processes reaches, because the kernel or a sandbox has refused to register them.
+    /// How many ranks no barrier of other processes reaches, because the kernel or a sandbox has
+    /// refused to register them.
     pub unregistered: AtomicU32,
     /// Not 0 once a rank has told the user that a receiver keeps it waiting for room.
     pub told_of_wait: AtomicU32,
@@ -73,7 +78,8 @@ pub struct ControlPage {
     pub pid: AtomicU32,
     /// A [`RankState`].
     pub state: AtomicU32,
-    /// Number of the MPI function that the rank is in or was in last (index into the generated table of names), 0: none.
+    /// Number of the MPI function that the rank is in or was in last (index into the generated
+    /// table of names), 0: none.
     pub last_call: AtomicU32,
     /// 1 while the rank is inside that function.
     pub in_call: AtomicU32,
@@ -89,26 +95,29 @@ pub struct ControlPage {
     /// last.
     blocked_since: AtomicU64,
     padding: [u8; 24],
-    /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a poster that reads that sets 0
-    /// and wakes. On a line of its own.
+    /// Futex word: not 0 while the owner sleeps or is about to, 1 on this word, 2 on its bell; a
+    /// poster that reads that sets 0 and wakes. On a line of its own.
     pub sleep: AtomicU32,
-    /// 1 when a poster must put a full fence between its message and its look at `sleep`, because the owner does not
-    /// ask for a barrier in other processes before it sleeps. Set by the owner before it first sleeps.
+    /// 1 when a poster must put a full fence between its message and its look at `sleep`, because
+    /// the owner does not ask for a barrier in other processes before it sleeps. Set by the owner
+    /// before it first sleeps.
     pub wake_fence: AtomicU32,
     /// Number of the owner's door-bell (see `machine::wait::Bell`), 0: it has none.
     pub bell: AtomicU32,
     /// The port at which processes of other hosts reach the owner, 0: at none.
     pub port: AtomicU32,
-    /// Numbers by which processes of other hosts reach the owner on each of up to four interfaces, as the transport encodes
-    /// them.
+    /// Numbers by which processes of other hosts reach the owner on each of up to four interfaces,
+    /// as the transport encodes them.
     pub interfaces: [AtomicU32; 4],
     padding_of_sleep: [u8; 32],
-    /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is full, cleared by the owner.
+    /// Door-bell bits, one per possible local sender (2048): set by a sender whose header slot is
+    /// full, cleared by the owner.
     pub doorbell: [AtomicU64; 32],
-    /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by the owner for people who
-    /// ask (`towpath info --channel`).
+    /// What the owner has given each local sender, as [`ChannelShare::encode`] says it; written by
+    /// the owner for people who ask (`towpath info --channel`).
     pub channel: [AtomicU8; 2048],
-    /// How the owner reaches other hosts, in words, a line each, ends with 0; for people who ask (`towpath info --routes`).
+    /// How the owner reaches other hosts, in words, a line each, ends with 0; for people who ask
+    /// (`towpath info --routes`).
     pub routes: [AtomicU8; 1024],
     /// The communicator of the blocked call, in words, ends with 0 where it is shorter.
     blocked_communicator: [AtomicU8; COMMUNICATOR],
@@ -245,7 +254,8 @@ pub const fn behind_control_pages(local_ranks: usize) -> usize {
     PAGE * (1 + local_ranks)
 }
 
-/// Bytes of the table of header slots that the transport lays out behind the control pages: a line per ordered pair.
+/// Bytes of the table of header slots that the transport lays out behind the control pages: a line
+/// per ordered pair.
 pub const fn slot_table_bytes(local_ranks: usize) -> usize {
     64 * local_ranks * local_ranks
 }

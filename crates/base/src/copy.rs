@@ -11,7 +11,8 @@
 /// Longest row that is copied by the C library whatever the processor, and longest piece where
 /// there are no wide registers.
 const PIECE: usize = 2048;
-/// Shortest row that is not copied by `rep movsb` either: the level of cache that the library asks for is no larger as a rule.
+/// Shortest row that is not copied by `rep movsb` either: the level of cache that the library asks
+/// for is no larger as a rule.
 const LONG: usize = 1 << 20;
 /// Shortest row that is worth the start of the string instruction.
 const FETCHED: usize = 8 << 10;

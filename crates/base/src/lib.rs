@@ -1,7 +1,8 @@
-//! The vocabulary that every storey of Towpath shares: identifiers, the fill/drain contract by which bytes leave and
-//! enter user memory, the table of settings, the layout of the control page, and the only names of atomics and cells.
+//! The vocabulary that every storey of Towpath shares: identifiers, the fill/drain contract by
+//! which bytes leave and enter user memory, the table of settings, the layout of the control page,
+//! and the only names of atomics and cells.
 //!
-//! This crate stands beside the staircase (see ARCHITECTURE.md), knows no MPI object, and makes no system call.
+//! Every other crate may depend on this one. It knows no MPI object and makes no system call.
 
 #![deny(missing_docs)]
 

@@ -1,4 +1,5 @@
-//! What tests of lock-free pieces under the model checker share: words and payload of its kind, and the bound of a run.
+//! What tests of lock-free pieces under the model checker share: words and payload of its kind, and
+//! the bound of a run.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -43,12 +44,14 @@ impl Payload {
     }
     /// Writes a cell that is this side's own now.
     pub fn write(&self, index: usize, value: u32) {
-        // SAFETY: the protocol under test says that nobody else touches the cell now; the checker fails if not.
+        // SAFETY: the protocol under test says that nobody else touches the cell now; the checker
+        // fails if not.
         self.0[index].with_mut(|cell| unsafe { *cell = value });
     }
     /// Reads a cell.
     pub fn read(&self, index: usize) -> u32 {
-        // SAFETY: the protocol under test says that nobody writes the cell now; the checker fails if not.
+        // SAFETY: the protocol under test says that nobody writes the cell now; the checker fails
+        // if not.
         self.0[index].with(|cell| unsafe { *cell })
     }
 }

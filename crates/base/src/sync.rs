@@ -1,8 +1,8 @@
-//! The only place that names atomics and cells (`make lint` forbids them elsewhere), so that a model checker can replace
-//! them, and the memory trait over which lock-free protocols are written.
+//! The only place that names atomics and cells (`make lint` forbids them elsewhere), so that a
+//! model checker can replace them, and the memory trait over which lock-free protocols are written.
 //!
-//! loom's types cannot lie in shared memory: a protocol is generic over [`Words`], implemented once over mapped
-//! memory and once over loom's atomics in the tests.
+//! loom's types cannot lie in shared memory: a protocol is generic over [`Words`], implemented once
+//! over mapped memory and once over loom's atomics in the tests.
 
 pub use std::cell::UnsafeCell;
 pub use std::sync::atomic::{
@@ -31,8 +31,8 @@ impl MappedWords {
     /// Sees `count` words from `first` on.
     ///
     /// # Safety
-    /// The region must be 4-aligned, mapped readable and writable for as long as the value is used, and be accessed
-    /// as atomics by everybody.
+    /// The region must be 4-aligned, mapped readable and writable for as long as the value is used,
+    /// and be accessed as atomics by everybody.
     pub unsafe fn new(first: *mut u8, count: usize) -> MappedWords {
         debug_assert_eq!(first as usize % 4, 0);
         MappedWords { first: first.cast(), count }
@@ -67,7 +67,8 @@ pub trait LongWords {
     fn load_acquire(&self, index: usize) -> u64;
     /// Writes word `index` after everything this process wrote before.
     fn store_release(&self, index: usize, value: u64);
-    /// Writes `new` where the word is `old`; false when it is not. Orders like both functions above.
+    /// Writes `new` where the word is `old`; false when it is not. Orders like both functions
+    /// above.
     fn replace(&self, index: usize, old: u64, new: u64) -> bool;
 }
 
@@ -82,8 +83,8 @@ impl MappedLongWords {
     /// Sees words that lie `stride` words apart, the first at `first`.
     ///
     /// # Safety
-    /// The region must be 8-aligned, mapped readable and writable for as long as the value is used and for every index
-    /// that is used, and these words must be accessed as atomics by everybody.
+    /// The region must be 8-aligned, mapped readable and writable for as long as the value is used
+    /// and for every index that is used, and these words must be accessed as atomics by everybody.
     pub unsafe fn new(first: *mut u8, stride: usize) -> MappedLongWords {
         debug_assert_eq!(first as usize % 8, 0);
         MappedLongWords { first: first.cast(), stride }

@@ -1,9 +1,9 @@
 //! How bytes come out of and go into user memory without the wires knowing what they are.
 //!
-//! A wire lends memory and asks a [`Fill`] to write the next bytes into it, or shows received bytes to a [`Drain`].
-//! Contiguous buffers are described directly, so that a wire may copy them with the routine that suits it, or let
-//! the peer read them in place. User buffers are raw pointers all the way: they may be unaligned, padded, aliased
-//! or NULL with `MPI_BOTTOM`.
+//! A wire lends memory and asks a [`Fill`] to write the next bytes into it, or shows received bytes
+//! to a [`Drain`]. Contiguous buffers are described directly, so that a wire may copy them with the
+//! routine that suits it, or let the peer read them in place. User buffers are raw pointers all the
+//! way: they may be unaligned, padded, aliased or NULL with `MPI_BOTTOM`.
 
 use std::any::Any;
 
@@ -12,8 +12,8 @@ use crate::copy;
 /// Words of a [`Strides`].
 pub const STRIDES_WORDS: usize = 11;
 
-/// How the bytes of a message lie between the lowest and the highest one, in words that mean something to who made them,
-/// in whatever process. All 0: in a row.
+/// How the bytes of a message lie between the lowest and the highest one, in words that mean
+/// something to who made them, in whatever process. All 0: in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides(pub [u64; STRIDES_WORDS]);
 
@@ -40,11 +40,12 @@ impl Layout {
     }
 }
 
-/// Copies bytes `position..position + length` of a message from where they are to where they go. Whoever knows strides gives
-/// it to a wire.
+/// Copies bytes `position..position + length` of a message from where they are to where they go.
+/// Whoever knows strides gives it to a wire.
 ///
 /// # Safety
-/// Both layouts must hold that many bytes, in memory that can be read, and written; they must not overlap.
+/// Both layouts must hold that many bytes, in memory that can be read, and written; they must not
+/// overlap.
 ///
 /// # Panics
 /// When strides leave the span of its layout: then the memory it came through is damaged.
@@ -53,7 +54,8 @@ pub type CopyAcross = unsafe fn(from: &Layout, to: &Layout, position: usize, len
 /// What one call of a packer achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many bytes were moved. Fewer than asked for only at the end of the data or before an indivisible block.
+    /// So many bytes were moved. Fewer than asked for only at the end of the data or before an
+    /// indivisible block.
     Done(usize),
     /// Another device is at work; ask again. Nothing of this call counts yet.
     Pending,
@@ -62,12 +64,14 @@ pub enum Step {
 /// Produces the bytes of one message in order.
 ///
 /// # Safety
-/// An implementation must stay inside the memory it was created for, and write at most `capacity` bytes.
+/// An implementation must stay inside the memory it was created for, and write at most `capacity`
+/// bytes.
 pub unsafe trait Fill {
     /// Writes the next bytes of the message to `into`.
     ///
     /// # Safety
-    /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer must still live.
+    /// `into` must be valid for writes of `capacity` bytes, and the user memory behind the packer
+    /// must still live.
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step;
 
     /// Where all bytes of the message are, if that can be said in a few words.
@@ -75,7 +79,8 @@ pub unsafe trait Fill {
         None
     }
 
-    /// What the implementation is, for a target that knows a shorter way than by packed bytes ([`Drain::take`]).
+    /// What the implementation is, for a target that knows a shorter way than by packed bytes
+    /// ([`Drain::take`]).
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
@@ -84,12 +89,15 @@ pub unsafe trait Fill {
 /// Consumes the bytes of one message in order.
 ///
 /// # Safety
-/// An implementation must stay inside the memory it was created for; bytes beyond the end of its buffer are dropped.
+/// An implementation must stay inside the memory it was created for; bytes beyond the end of its
+/// buffer are dropped.
 pub unsafe trait Drain {
-    /// Takes the next bytes of the message from `from`. All are taken: `Done` always carries `length`.
+    /// Takes the next bytes of the message from `from`. All are taken: `Done` always carries
+    /// `length`.
     ///
     /// # Safety
-    /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker must still live.
+    /// `from` must be valid for reads of `length` bytes, and the user memory behind the unpacker
+    /// must still live.
     unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step;
 
     /// Where all bytes of the message go, if that can be said in a few words.
@@ -97,8 +105,8 @@ pub unsafe trait Drain {
         None
     }
 
-    /// Takes all that `source` yields straight from its memory, where it knows how; says how many bytes. Else nothing
-    /// has happened.
+    /// Takes all that `source` yields straight from its memory, where it knows how; says how many
+    /// bytes. Else nothing has happened.
     ///
     /// # Safety
     /// The user memory behind both must still live.
@@ -108,7 +116,8 @@ pub unsafe trait Drain {
     }
 }
 
-/// Where a message goes that a call waits for. It lies in the frame of that call, so that nothing need be allocated for it.
+/// Where a message goes that a call waits for. It lies in the frame of that call, so that nothing
+/// need be allocated for it.
 ///
 /// # Safety
 /// An implementation must stay inside the memory it was created for.
@@ -119,7 +128,8 @@ pub unsafe trait Place {
     /// Puts the first `length` bytes of the message, which fit, to where they go.
     ///
     /// # Safety
-    /// `from` must be valid for reads of `length` bytes, and the user memory behind the place must still live.
+    /// `from` must be valid for reads of `length` bytes, and the user memory behind the place must
+    /// still live.
     unsafe fn put(&self, from: *const u8, length: usize);
 
     /// The same place for a request, which may take the bytes piece by piece.
@@ -186,7 +196,8 @@ impl Source {
         match self {
             Source::Bytes { pointer, length } => {
                 let step = capacity.min(*length);
-                // SAFETY: the caller lends `capacity` bytes; `length` bytes are left behind `pointer`.
+                // SAFETY: the caller lends `capacity` bytes; `length` bytes are left behind
+                // `pointer`.
                 unsafe {
                     copy::row(*pointer, into, step);
                     *pointer = pointer.add(step);
@@ -205,11 +216,12 @@ impl Source {
         }
     }
 
-    /// Writes the next `length` bytes to `into`, for memory that is lent for this call only: a device that is still busy
-    /// is waited for. Bytes that a packer owes at its end are zero.
+    /// Writes the next `length` bytes to `into`, for memory that is lent for this call only: a
+    /// device that is still busy is waited for. Bytes that a packer owes at its end are zero.
     ///
     /// # Safety
-    /// `into` must be valid for writes of `length` bytes, and the user memory behind the source must still live.
+    /// `into` must be valid for writes of `length` bytes, and the user memory behind the source
+    /// must still live.
     pub unsafe fn fill_all(&mut self, into: *mut u8, length: usize) {
         // SAFETY: the caller lends the bytes that each step fills.
         unsafe { self.fill_all_by(into, length, |source, into, capacity| source.fill(into, capacity)) };
@@ -277,7 +289,8 @@ impl Target {
         }
     }
 
-    /// As [`Target::drain`], for bytes that are lent for this call only: a device that is still busy is waited for.
+    /// As [`Target::drain`], for bytes that are lent for this call only: a device that is still
+    /// busy is waited for.
     ///
     /// # Safety
     /// As [`Drain::drain`].
@@ -306,7 +319,8 @@ unsafe fn unpack(drain: &mut dyn Drain, room: &mut usize, from: *const u8, lengt
     }
 }
 
-// SAFETY: sources and targets are moved with the request that owns them between threads that hold the lane's lock.
+// SAFETY: sources and targets are moved with the request that owns them between threads that hold
+// the lane's lock.
 unsafe impl Send for Source {}
 // SAFETY: as above.
 unsafe impl Send for Target {}

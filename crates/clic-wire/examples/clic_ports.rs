@@ -1,12 +1,14 @@
-//! Measures CLIC's ports alone between two hosts that are network namespaces of this process, joined by a cable (veth): latency of small
-//! frames, and bandwidth of bulk that the receiver asks for in blocks, by each carrier.
+//! Measures CLIC's ports alone between two hosts that are network namespaces of this process,
+//! joined by a cable (veth): latency of small frames, and bandwidth of bulk that the receiver asks
+//! for in blocks, by each carrier.
 //!
 //! ```text
 //! cargo run --release -p towpath-transport --example clic_ports -- [MTU [ROUNDS]]
 //! ```
 //!
-//! Two threads, pinned to processors 0 and 1, look for frames without sleeping. Every figure is the median of ROUNDS rounds (5),
-//! in which all ways take turns. Needs the right to make namespaces: root, or `unshare --user --map-root-user` in front.
+//! Two threads, pinned to processors 0 and 1, look for frames without sleeping. Every figure is the
+//! median of ROUNDS rounds (5), in which all ways take turns. Needs the right to make namespaces:
+//! root, or `unshare --user --map-root-user` in front.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -210,7 +212,8 @@ impl Arrivals for Blocks<'_> {
         for number in self.next..if self.predicts { self.next + CHUNKS } else { 0 } {
             let words = [(number / CHUNKS) as u32, (number % CHUNKS) as u32];
             let place = self.place(number);
-            // SAFETY: the memory is longer than a message by a block, and nobody reads it meanwhile.
+            // SAFETY: the memory is longer than a message by a block, and nobody reads it
+            // meanwhile.
             if !unsafe { places.expect(place, self.chunk, words) } {
                 break;
             }

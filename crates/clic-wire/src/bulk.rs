@@ -1,4 +1,5 @@
-//! Bulk on its way in: the places where its frames go are told to whoever receives them, so that as a rule nothing is copied.
+//! Bulk on its way in: the places where its frames go are told to whoever receives them, so that as
+//! a rule nothing is copied.
 
 use std::time::Instant;
 
@@ -20,7 +21,8 @@ pub(super) struct Bulk<'a, 'b, S> {
     /// The peer from which bulk came last.
     pub(super) from: &'a mut u32,
     pub(super) interface: usize,
-    /// What the clock of the wire began with: many frames may be taken in one look, and each is timed.
+    /// What the clock of the wire began with: many frames may be taken in one look, and each is
+    /// timed.
     pub(super) began: Instant,
     /// It is received where it goes; else elsewhere, and copied.
     pub(super) in_place: bool,
@@ -34,8 +36,8 @@ impl<S: Sink> Arrivals for Bulk<'_, '_, S> {
         peer.expected(rail, |chunk| {
             let length = chunk.length as usize;
             let place = destinations.of(chunk.token).and_then(|destination| destination.row(chunk.offset, length));
-            // SAFETY: whoever started the pull keeps its target alive until its end is reported, and what is missing may contain
-            // anything.
+            // SAFETY: whoever started the pull keeps its target alive until its end is reported,
+            // and what is missing may contain anything.
             place.is_some_and(|place| unsafe { places.expect(place, length, [chunk.request, chunk.index]) })
         });
     }

@@ -1,5 +1,6 @@
-//! The card of a host: on which interfaces frames reach it, and at which ports each of its processes. Hosts exchange cards through
-//! the launcher; what two of them have in common are their rails.
+//! The card of a host: on which interfaces frames reach it, and at which ports each of its
+//! processes. Hosts exchange cards through the launcher; what two of them have in common are their
+//! rails.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +33,8 @@ pub struct Facing {
 }
 
 impl HostCard {
-    /// As text: `interface,...;ports of a rank,...`, the ports on all interfaces as `small:bulk` joined by `+`.
+    /// As text: `interface,...;ports of a rank,...`, the ports on all interfaces as `small:bulk`
+    /// joined by `+`.
     pub fn to_text(&self) -> String {
         let interfaces: Vec<String> = self.interfaces.iter().map(Address::to_text).collect();
         let of_rank = |ports: &Vec<Ports>| {
@@ -64,13 +66,15 @@ impl HostCard {
         Some(Address { port, bulk_port, ..*self.interfaces.get(interface)? })
     }
 
-    /// The number that the host's filter looks for on behalf of a local rank: the first of its ports.
+    /// The number that the host's filter looks for on behalf of a local rank: the first of its
+    /// ports.
     pub fn endpoint(&self, rank: usize) -> Option<u16> {
         Some(self.ports.get(rank)?.first()?[0])
     }
 
-    /// Which interfaces of this host and another face each other. Both hosts find the same pairs in the same order: by network.
-    /// Without a network in common, the first of both, which a router may connect.
+    /// Which interfaces of this host and another face each other. Both hosts find the same pairs in
+    /// the same order: by network. Without a network in common, the first of both, which a router
+    /// may connect.
     pub fn facing(&self, other: &HostCard) -> Vec<Facing> {
         let mut pairs: Vec<(IpAddr, Facing)> = Vec::new();
         for (own, here) in self.interfaces.iter().enumerate() {

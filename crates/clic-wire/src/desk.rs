@@ -1,5 +1,6 @@
-//! What the protocol asks for and reports, done with frames and memory. Frames that follow each other go out together, as a super-frame:
-//! those of bulk to one peer over one rail, and those of messages.
+//! What the protocol asks for and reports, done with frames and memory. Frames that follow each
+//! other go out together, as a super-frame: those of bulk to one peer over one rail, and those of
+//! messages.
 
 use std::collections::BTreeMap;
 
@@ -130,8 +131,8 @@ struct Kept {
 
 /// Bytes that go out at a time.
 const BURST_BYTES: usize = 60 << 10;
-/// While so many frames to a peer are not acknowledged, it has enough to do: messages wait for others until there are so many, or until
-/// the next call.
+/// While so many frames to a peer are not acknowledged, it has enough to do: messages wait for
+/// others until there are so many, or until the next call.
 const TRAIN: usize = 16;
 
 impl Lines {
@@ -193,8 +194,8 @@ impl Lines {
         self.burst.copies.as_ref().map_or(0, |copies| copies.total)
     }
 
-    /// Sends a frame, with others of its sort. The body must stay where it is until [`Lines::flush`]; if it is `users`, it
-    /// is copied where the wire was told to.
+    /// Sends a frame, with others of its sort. The body must stay where it is until
+    /// [`Lines::flush`]; if it is `users`, it is copied where the wire was told to.
     ///
     /// # Safety
     /// `body` must be readable for `length` bytes, at most `u16::MAX`.
@@ -228,14 +229,16 @@ impl Lines {
         true
     }
 
-    /// Whether messages that have been gathered may wait for others, if `under_way` frames to their peer are not acknowledged.
+    /// Whether messages that have been gathered may wait for others, if `under_way` frames to their
+    /// peer are not acknowledged.
     #[inline]
     pub(super) fn may_wait(&self, under_way: usize) -> bool {
         let gathered = self.burst.frames.len();
         gathered < TRAIN && under_way >= TRAIN + gathered
     }
 
-    /// Sends what has been gathered. What the interface does not take is kept as a copy, and goes before anything else.
+    /// Sends what has been gathered. What the interface does not take is kept as a copy, and goes
+    /// before anything else.
     #[inline]
     pub(super) fn flush(&mut self) {
         if !self.burst.frames.is_empty() {
@@ -247,7 +250,8 @@ impl Lines {
         let Burst { to, frames, .. } = &mut self.burst;
         if let Some((interface, way)) = self.ways.of(*to) {
             let (output, kept) = (&mut self.outputs[usize::from(*interface)], &mut self.kept[usize::from(*interface)]);
-            // SAFETY: bodies lie in regions and messages that have not ended since they were gathered: `Desk` flushes before.
+            // SAFETY: bodies lie in regions and messages that have not ended since they were
+            // gathered: `Desk` flushes before.
             let taken = unsafe { to.send(output, way, frames) };
             kept.extend(frames[taken..].iter().map(|frame| {
                 // SAFETY: as above.
@@ -345,7 +349,8 @@ impl<S: Sink> Outlet for Desk<'_, S> {
             Body::Own(bytes) => (bytes.as_ptr(), bytes.len()),
             Body::Message { buffer, offset, length } => {
                 let body = self.holdings.messages.at(buffer).wrapping_add(offset as usize);
-                // SAFETY: a part of a message whose memory is not used again before `Outlet::sent`, which flushes.
+                // SAFETY: a part of a message whose memory is not used again before `Outlet::sent`,
+                // which flushes.
                 return unsafe { self.lines.gather(To::Train(to, rail), header, (body, usize::from(length)), false) };
             }
             Body::Region { token, offset, length } => {
@@ -359,7 +364,8 @@ impl<S: Sink> Outlet for Desk<'_, S> {
                 return match unsafe { origin.at(offset, length) } {
                     At::Here(pointer) => {
                         let users = origin.is_users();
-                        // SAFETY: so many bytes of the region lie there; the length came as 16 bits.
+                        // SAFETY: so many bytes of the region lie there; the length came as 16
+                        // bits.
                         unsafe { self.lines.gather(To::Bulk(to, rail), header, (pointer, length), users) }
                     }
                     At::Later => false,

@@ -1,9 +1,11 @@
-//! Groups: what one process sends to the processes of several other hosts at once, by frames that the switch copies.
+//! Groups: what one process sends to the processes of several other hosts at once, by frames that
+//! the switch copies.
 //!
-//! A group has an address, which members join, and for each of its processes that sends a root of the protocol. A member always
-//! stands ready for the next messages of a root: what comes before anybody asks is kept, [`READY`] messages of [`LONGEST`] bytes at
-//! most, and the root sends no more before they have been taken. So a member that is late costs neither a repair nor the root's time.
-//! Whoever sends may use its memory again at once: messages are copied, on both sides.
+//! A group has an address, which members join, and for each of its processes that sends a root of
+//! the protocol. A member always stands ready for the next messages of a root: what comes before
+//! anybody asks is kept, [`READY`] messages of [`LONGEST`] bytes at most, and the root sends no
+//! more before they have been taken. So a member that is late costs neither a repair nor the root's
+//! time. Whoever sends may use its memory again at once: messages are copied, on both sides.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +22,8 @@ use crate::port::{Carrier, GroupAddress, Input, Port};
 use towpath_clic::key::JobKey;
 use towpath_clic::multicast::{Group, MOST_PARTS, READY};
 
-/// Longest message of a group in bytes, where parts are long enough: 64 KiB are one message, and more follows what is this long.
+/// Longest message of a group in bytes, where parts are long enough: 64 KiB are one message, and
+/// more follows what is this long.
 const LONGEST: usize = 68 << 10;
 /// Messages of groups are for no peer in particular.
 const NO_PEER: u32 = u32::MAX;
@@ -82,7 +85,8 @@ struct Joined {
 
 impl Groups {
     pub(super) fn set_job(&mut self, key: &JobKey) {
-        // A check of something that is no frame: it tells nobody anything, and others have another one.
+        // A check of something that is no frame: it tells nobody anything, and others have another
+        // one.
         self.job = u64::from(key.check(&[0; 32], b"groups"));
     }
 
@@ -121,7 +125,8 @@ impl Groups {
 }
 
 impl Clic {
-    /// How frames reach all these processes at once; `None` when one of them does not share the network of the first rail.
+    /// How frames reach all these processes at once; `None` when one of them does not share the
+    /// network of the first rail.
     pub fn reach(&self, others: impl Iterator<Item = PeerIndex>) -> Option<Reach> {
         let mut common: Option<Reach> = None;
         for peer in others {
@@ -136,7 +141,8 @@ impl Clic {
         common
     }
 
-    /// Joins a group, whose number no other group of the job has. False when the system does not let it.
+    /// Joins a group, whose number no other group of the job has. False when the system does not
+    /// let it.
     pub fn join(&mut self, group: u32, reach: Reach, by: Carrier) -> bool {
         self.sweep_groups();
         let interface = usize::from(reach.interface);
@@ -220,8 +226,8 @@ impl Clic {
         }
     }
 
-    /// Sends a message to all members, of at most [`Clic::longest_broadcast`] bytes, which `fill` writes. False when too many are
-    /// under way: then nothing has happened, and progress helps.
+    /// Sends a message to all members, of at most [`Clic::longest_broadcast`] bytes, which `fill`
+    /// writes. False when too many are under way: then nothing has happened, and progress helps.
     pub fn broadcast(&mut self, group: u32, length: usize, fill: impl FnOnce(*mut u8)) -> bool {
         if !self.endpoint.has_room(group) {
             return false;
@@ -237,7 +243,8 @@ impl Clic {
         started
     }
 
-    /// Shows the next message of a root to `take`, if it is here: its bytes, as far as they fit. Then it is gone.
+    /// Shows the next message of a root to `take`, if it is here: its bytes, as far as they fit.
+    /// Then it is gone.
     pub fn take_broadcast<R>(
         &mut self,
         root: PeerIndex,
@@ -277,7 +284,8 @@ fn watched(epoll: &OwnedFd, input: &Input) -> bool {
     matches!(added, Ok(()) | Err(rustix::io::Errno::EXIST))
 }
 
-/// Numbers come round after 2^32 groups, so this only has to differ from what a stranger sends by chance.
+/// Numbers come round after 2^32 groups, so this only has to differ from what a stranger sends by
+/// chance.
 fn session_of(group: u32) -> u16 {
     (group ^ group >> 16) as u16
 }

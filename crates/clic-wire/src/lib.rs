@@ -1,4 +1,5 @@
-//! CLIC as a wire: the engine's messages and regions on one side, frames on the other, the protocol in between.
+//! CLIC as a wire: the engine's messages and regions on one side, frames on the other, the protocol
+//! in between.
 //!
 //! ```text
 //!  Clic       the wire: what the engine calls
@@ -11,13 +12,15 @@
 //!  trial      which ways between hosts work
 //! ```
 //!
-//! A message is copied once, behind its header of 17 bytes, and sent from there, again if need be; what arrives is shown
-//! to the engine where it lies. The frames of one message go out as one super-frame, and so do messages to a peer that has enough to do:
-//! from the seventeenth on that it has not acknowledged they wait for each other, until the next call that looks for
-//! messages, or sends to another peer, at the longest. Regions are sent from where they lie (but see [`Clic::copying`]) and arrive where they go.
+//! A message is copied once, behind its header of 17 bytes, and sent from there, again if need be;
+//! what arrives is shown to the engine where it lies. The frames of one message go out as one
+//! super-frame, and so do messages to a peer that has enough to do: from the seventeenth on that it
+//! has not acknowledged they wait for each other, until the next call that looks for messages, or
+//! sends to another peer, at the longest. Regions are sent from where they lie (but see
+//! [`Clic::copying`]) and arrive where they go.
 //!
-//! The protocol moves when this process calls MPI: a lost frame waits for that, and a peer that computes is not lost. Small
-//! path: one system call to send, none to receive.
+//! The protocol moves when this process calls MPI: a lost frame waits for that, and a peer that
+//! computes is not lost. Small path: one system call to send, none to receive.
 
 mod bulk;
 mod card;
@@ -56,9 +59,10 @@ use towpath_clic::{Card, Endpoint, SendError, Settings, Time};
 use towpath_transport::error::Error;
 use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
 
-/// Bytes of the longest copied message, where that is not more than [`towpath_clic::FRAGMENTS`] frames: beyond either a message is sooner
-/// there when its receiver asks for it (veth, eager against pulled, us, 2026-11-22: 64 KiB at MTU 9000 25 against 53; at MTU 1500
-/// 16 KiB 20 against 36, but 32 KiB only 0.75 of the messages a second).
+/// Bytes of the longest copied message, where that is not more than [`towpath_clic::FRAGMENTS`]
+/// frames: beyond either a message is sooner there when its receiver asks for it (veth, eager
+/// against pulled, us, 2026-11-22: 64 KiB at MTU 9000 25 against 53; at MTU 1500 16 KiB 20 against
+/// 36, but 32 KiB only 0.75 of the messages a second).
 const EAGER_BYTES: usize = 64 << 10;
 /// Frames that are taken from a rail in one progress.
 const FRAMES: usize = 64;
@@ -78,7 +82,8 @@ pub struct Contact {
     pub endpoint: u16,
     /// Which life it lives.
     pub incarnation: u32,
-    /// The rails to it, which both number alike: which of the own ports, its end, and whether frames go there below IP.
+    /// The rails to it, which both number alike: which of the own ports, its end, and whether
+    /// frames go there below IP.
     pub rails: Vec<(usize, Address, bool)>,
 }
 
@@ -97,7 +102,8 @@ pub struct Identity {
     pub drowsy: bool,
 }
 
-/// The wire to processes of other hosts, by frames. Peers are named by place outside, by rank inside.
+/// The wire to processes of other hosts, by frames. Peers are named by place outside, by rank
+/// inside.
 pub struct Clic {
     endpoint: Endpoint,
     inputs: Vec<Input>,
@@ -209,11 +215,13 @@ impl Clic {
         })
     }
 
-    /// This wire, for measurements; if `copies`, what it sends is copied once by the sender: from user memory to a buffer of the wire, and on to
-    /// the interface. That is the "1-copy" of the original, whose slides ("CLIC on Gigabit Ethernet (I)" and "(II)", University of
-    /// Granada, 2003) tell kinds apart by what the sender does. Its "0-copy", from user memory to the interface, is what this wire does
-    /// else. There the receiver makes one copy in both kinds; here that is the kernel's, to where the bytes go. Messages that
-    /// are not fetched, and packed ones, are copied once in any case, and not once more.
+    /// This wire, for measurements; if `copies`, what it sends is copied once by the sender: from
+    /// user memory to a buffer of the wire, and on to the interface. That is the "1-copy" of the
+    /// original, whose slides ("CLIC on Gigabit Ethernet (I)" and "(II)", University of Granada,
+    /// 2003) tell kinds apart by what the sender does. Its "0-copy", from user memory to the
+    /// interface, is what this wire does else. There the receiver makes one copy in both kinds;
+    /// here that is the kernel's, to where the bytes go. Messages that are not fetched, and packed
+    /// ones, are copied once in any case, and not once more.
     pub fn copying(mut self, copies: bool) -> Clic {
         if copies {
             self.lines.copy_first();
@@ -238,7 +246,8 @@ impl Clic {
         self
     }
 
-    /// Whether all processes of the job have such a wire, to all other hosts: only then they may agree to use it together.
+    /// Whether all processes of the job have such a wire, to all other hosts: only then they may
+    /// agree to use it together.
     pub fn reaches_all(&self) -> bool {
         self.everywhere
     }
@@ -248,8 +257,8 @@ impl Clic {
         self.ranks.iter().map(|rank| PeerIndex(*rank)).collect()
     }
 
-    /// A descriptor that is readable when [`Clic::progress`] may find something, for whoever sleeps and has called
-    /// [`Clic::fall_asleep`] before.
+    /// A descriptor that is readable when [`Clic::progress`] may find something, for whoever sleeps
+    /// and has called [`Clic::fall_asleep`] before.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
@@ -294,7 +303,8 @@ impl Clic {
         }
         let whole = (HEAD_BYTES + length) as u32;
         let Some(peer) = self.endpoint.peer(rank) else { return Ok(()) };
-        // Who is refused must not have filled anything: it may have nothing left to fill the next time.
+        // Who is refused must not have filled anything: it may have nothing left to fill the next
+        // time.
         match peer.takes(whole) {
             Ok(()) => {}
             Err(SendError::Lost) => return Ok(()),
@@ -403,7 +413,8 @@ impl Clic {
         moved | self.report(sink)
     }
 
-    /// The next [`Clic::progress`] looks at all sockets, also those by which something comes seldom.
+    /// The next [`Clic::progress`] looks at all sockets, also those by which something comes
+    /// seldom.
     pub fn look_everywhere(&mut self) {
         self.inputs.iter_mut().for_each(Input::look_everywhere);
     }
@@ -432,7 +443,8 @@ impl Clic {
         true
     }
 
-    /// The last look before a sleep: peers are told, and the descriptor will be readable when the time for something has come.
+    /// The last look before a sleep: peers are told, and the descriptor will be readable when the
+    /// time for something has come.
     pub fn fall_asleep(&mut self) {
         if self.asleep {
             return;
@@ -453,7 +465,8 @@ impl Clic {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
     }
 
-    /// Takes bulk that nobody waits for (it came twice, or too late) out of the sockets, which would wake whoever sleeps at once.
+    /// Takes bulk that nobody waits for (it came twice, or too late) out of the sockets, which
+    /// would wake whoever sleeps at once.
     fn drain(&mut self) {
         if !self.holdings.destinations.is_empty() {
             return;
@@ -484,7 +497,8 @@ impl Clic {
         self.call(|endpoint, now, desk| endpoint.give_up(now, rank, desk));
     }
 
-    /// This process leaves MPI: peers are told. Then [`Clic::busy`] until they need it no more. Nothing may be sent afterwards.
+    /// This process leaves MPI: peers are told. Then [`Clic::busy`] until they need it no more.
+    /// Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         self.call(|endpoint, now, desk| endpoint.leave(now, desk));
     }
@@ -508,17 +522,19 @@ fn watch(inputs: &[Input]) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     Ok((epoll, timer))
 }
 
-/// Which of the rails to its sender the frame came over, as an interface has it; nothing is checked.
+/// Which of the rails to its sender the frame came over, as an interface has it; nothing is
+/// checked.
 fn rail_of(rails: &[[u8; MOST_RAILS]], frame: &[u8], interface: usize) -> u8 {
     let source = frame.get(8..12).and_then(|bytes| bytes.first_chunk().copied()).map(u32::from_le_bytes);
     source.and_then(|rank| rails.get(rank as usize)).map_or(NO_RAIL, |rails| rails[interface])
 }
 
-/// The protocol's name of a region. Its length is known to its owner; for a receiver it is as long as what it wants.
+/// The protocol's name of a region. Its length is known to its owner; for a receiver it is as long
+/// as what it wants.
 fn key_of(region: u64, length: u64) -> Key {
     Key { slot: region as u32, generation: (region >> 32) as u32, length }
 }
 
-// SAFETY: the raw pointers in regions and targets lead to memory that `publish` and `pull` were promised to live; the wire is
-// used under the lock of its lane.
+// SAFETY: the raw pointers in regions and targets lead to memory that `publish` and `pull` were
+// promised to live; the wire is used under the lock of its lane.
 unsafe impl Send for Clic {}

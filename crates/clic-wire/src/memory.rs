@@ -1,6 +1,7 @@
-//! The memory that the protocol only has names for: messages that wait to be acknowledged, parts of messages that come, regions
-//! that a peer fetches and targets that regions are fetched to. Rows of bytes are used where they lie; bytes that are made or
-//! taken in order pass through a buffer of a few [`SPAN`]s, which is as far as the protocol asks out of order.
+//! The memory that the protocol only has names for: messages that wait to be acknowledged, parts of
+//! messages that come, regions that a peer fetches and targets that regions are fetched to. Rows of
+//! bytes are used where they lie; bytes that are made or taken in order pass through a buffer of a
+//! few [`SPAN`]s, which is as far as the protocol asks out of order.
 
 use std::collections::BTreeMap;
 
@@ -257,7 +258,8 @@ impl Destination {
     pub(super) unsafe fn put(&mut self, offset: u64, bytes: &[u8]) {
         if let Some(place) = self.row(offset, bytes.len()) {
             if !std::ptr::eq(place, bytes.as_ptr()) {
-                // SAFETY: the place lies in the target, which the caller vouches for. Received bytes may lie at another place of it.
+                // SAFETY: the place lies in the target, which the caller vouches for. Received
+                // bytes may lie at another place of it.
                 unsafe { std::ptr::copy(bytes.as_ptr(), place, bytes.len()) };
             }
             return;
@@ -273,8 +275,8 @@ impl Destination {
         unsafe { self.settle() };
     }
 
-    /// Takes bytes that came early, or while a device was at work, as far as their turn has come. True when all that has
-    /// come is taken.
+    /// Takes bytes that came early, or while a device was at work, as far as their turn has come.
+    /// True when all that has come is taken.
     ///
     /// # Safety
     /// As [`Destination::put`].

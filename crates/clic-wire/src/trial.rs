@@ -1,10 +1,13 @@
-//! Which ways between hosts work: the first process of each host tries them when the job starts, before anybody relies on them.
+//! Which ways between hosts work: the first process of each host tries them when the job starts,
+//! before anybody relies on them.
 //!
-//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds until it is answered. It is as long as
-//! the longest packet, since some switches pass shorter ones only; beside it go a train and bulk, which travel between other ports, and
-//! the answer says which of the three have come: firewalls may pass some only. A host whose probes are all answered stays as long as it hears of
-//! others, since they may still wait for its answers; one that has answered by one way is not waited for long by the others, unless
-//! one of those is needed. Both hosts must find a way good for it to be used; the launcher carries their verdicts.
+//! Over every pair of interfaces, below IP and by UDP, a probe goes out every few milliseconds
+//! until it is answered. It is as long as the longest packet, since some switches pass shorter ones
+//! only; beside it go a train and bulk, which travel between other ports, and the answer says which
+//! of the three have come: firewalls may pass some only. A host whose probes are all answered stays
+//! as long as it hears of others, since they may still wait for its answers; one that has answered
+//! by one way is not waited for long by the others, unless one of those is needed. Both hosts must
+//! find a way good for it to be used; the launcher carries their verdicts.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,9 +19,11 @@ use towpath_clic::key::JobKey;
 
 /// Between two probes of a way.
 const AGAIN: Duration = Duration::from_millis(5);
-/// How long further ways are waited for after a host has answered by one, as a part of the patience, at least 20 ms. It looks for
-/// probes of all ways at a time, so one that answers by one only has not seen the others; but some get lost on any network. And how
-/// long the first process of a host stays in silence after its last probe was answered, if others have not said that theirs were.
+/// How long further ways are waited for after a host has answered by one, as a part of the
+/// patience, at least 20 ms. It looks for probes of all ways at a time, so one that answers by one
+/// only has not seen the others; but some get lost on any network. And how long the first process
+/// of a host stays in silence after its last probe was answered, if others have not said that
+/// theirs were.
 const GRACE: u32 = 20;
 const LEAST_GRACE: Duration = Duration::from_millis(20);
 
@@ -54,8 +59,9 @@ impl Opposite {
     }
 }
 
-/// Tries the ways to all these hosts for so long at most; not for less while a host has answered by others than the `needed` ones only
-/// ([`UDP`], say, whose first packet may wait a second for the address of the other host, when the question for that gets lost).
+/// Tries the ways to all these hosts for so long at most; not for less while a host has answered by
+/// others than the `needed` ones only ([`UDP`], say, whose first packet may wait a second for the
+/// address of the other host, when the question for that gets lost).
 pub fn try_ways(
     identity: &Identity,
     ports: &mut [Port],
@@ -106,7 +112,8 @@ struct Trial<'a> {
     works: Vec<Vec<u8>>,
     /// By host, rail and way: what has come of its probes.
     came: Vec<Vec<[u8; 2]>>,
-    /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants nothing more.
+    /// By host: when it first answered, whether nothing more is wanted of it, and whether it wants
+    /// nothing more.
     met: Vec<Option<Instant>>,
     is_done: Vec<bool>,
     others_are_done: Vec<bool>,
@@ -165,10 +172,12 @@ impl Trial<'_> {
             };
             header.encode(&self.identity.key, &[])
         };
-        // Headers say that there is no body: what follows fills the frame, as Ethernet itself fills short ones.
+        // Headers say that there is no body: what follows fills the frame, as Ethernet itself fills
+        // short ones.
         let body = self.zeros.as_ptr();
         let two = |parts: u8, length: usize| [Frame { header: header(parts), body, length }; 2];
-        // SAFETY: there are as many zeros. A probe that does not go out is a probe without an answer.
+        // SAFETY: there are as many zeros. A probe that does not go out is a probe without an
+        // answer.
         unsafe {
             if kind == Kind::Echo {
                 port.send(&way, &header(self.came[host][rail][which]), body, 0);
@@ -180,7 +189,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Probes what has not been answered, and tells those who have answered but want something themselves.
+    /// Probes what has not been answered, and tells those who have answered but want something
+    /// themselves.
     fn probe(&self, ports: &mut [Port]) {
         for host in 0..self.opposites.len() {
             match (self.is_done[host], self.others_are_done[host]) {
@@ -275,7 +285,8 @@ mod tests {
     use crate::port::{RawSide, interfaces};
     use towpath_clic::key::JobKey;
 
-    /// Far longer than two hosts need that answer, also as the part that is waited for further ways.
+    /// Far longer than two hosts need that answer, also as the part that is waited for further
+    /// ways.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
@@ -334,7 +345,8 @@ mod tests {
         std::thread::scope(|scope| {
             let begin = Instant::now();
             scope.spawn(|| try_ways(&identities[0], std::slice::from_mut(port), &opposites[0], UDP, LONG));
-            // As if all answers so far had been lost: it asks for five times as long as the other stays in silence.
+            // As if all answers so far had been lost: it asks for five times as long as the other
+            // stays in silence.
             let mut answered = None;
             while begin.elapsed() < LONG / 4 {
                 trial.probe(std::slice::from_mut(other));

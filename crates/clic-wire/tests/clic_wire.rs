@@ -84,7 +84,8 @@ fn pattern(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + at / 251 + seed) as u8).collect()
 }
 
-/// Sends regions with these bytes from the first wire to the second, all at a time, and compares what comes.
+/// Sends regions with these bytes from the first wire to the second, all at a time, and compares
+/// what comes.
 fn fetch_all([from, to]: &mut [Clic; 2], contents: &[Vec<u8>], source: impl Fn(&[u8]) -> Source) {
     let mut places: Vec<Vec<u8>> = contents.iter().map(|bytes| vec![0; bytes.len()]).collect();
     for (token, (bytes, place)) in (0..).zip(contents.iter().zip(&mut places)) {

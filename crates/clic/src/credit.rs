@@ -1,9 +1,9 @@
-//! How many bytes of bulk a process lets come at a time, from all senders together: the answer to incast, without help from
-//! switches.
+//! How many bytes of bulk a process lets come at a time, from all senders together: the answer to
+//! incast, without help from switches.
 //!
-//! The bound moves between a floor and a ceiling: up while answers come as fast as the fastest ever, down when they queue for
-//! long or get lost. While several senders are asked, each has an equal share, and whoever found none left is told when there is
-//! some again, in turn.
+//! The bound moves between a floor and a ceiling: up while answers come as fast as the fastest
+//! ever, down when they queue for long or get lost. While several senders are asked, each has an
+//! equal share, and whoever found none left is told when there is some again, in turn.
 
 #![forbid(unsafe_code)]
 
@@ -55,7 +55,8 @@ impl Credits {
         self.used
     }
 
-    /// Says whether this peer has bulk to ask for: only such peers count when the bound is shared out.
+    /// Says whether this peer has bulk to ask for: only such peers count when the bound is shared
+    /// out.
     pub fn pulls(&mut self, share: &mut Share, pulls: bool) {
         if share.pulls != pulls {
             self.pulling = if pulls { self.pulling + 1 } else { self.pulling - 1 };
@@ -85,7 +86,8 @@ impl Credits {
         share.used -= bytes;
     }
 
-    /// The next peer in the queue, if there is anything to take. It stands in the queue again when it asks in vain.
+    /// The next peer in the queue, if there is anything to take. It stands in the queue again when
+    /// it asks in vain.
     pub fn call(&mut self) -> Option<u32> {
         if self.used >= self.limit { None } else { self.waiting.pop_front() }
     }

@@ -1,7 +1,8 @@
-//! A process: all its peers, its groups, and the credit that its pulls share. Finds whom a frame concerns, and whose time has come.
+//! A process: all its peers, its groups, and the credit that its pulls share. Finds whom a frame
+//! concerns, and whose time has come.
 //!
-//! The table of times holds one entry for each peer: an entry that turns out to be too early is put right when it comes up,
-//! so that a message costs no work on the table as a rule.
+//! The table of times holds one entry for each peer: an entry that turns out to be too early is put
+//! right when it comes up, so that a message costs no work on the table as a rule.
 
 #![forbid(unsafe_code)]
 
@@ -151,7 +152,8 @@ impl Endpoint {
         self.settle(now, rank, outlet);
     }
 
-    /// The interface of a rail to this process refuses all frames: others are used, if there are any.
+    /// The interface of a rail to this process refuses all frames: others are used, if there are
+    /// any.
     pub fn rail_fails(&mut self, now: Time, rank: u32, rail: u8) {
         self.with(rank, |peer, _| peer.rail_fails(rail, now));
     }
@@ -161,8 +163,8 @@ impl Endpoint {
         self.with(rank, |peer, _| peer.keep_alive(now, outlet));
     }
 
-    /// This process leaves: says so to all peers that it has to do with. Nothing may be sent afterwards; when
-    /// [`Endpoint::is_busy`] is false nobody needs it any more.
+    /// This process leaves: says so to all peers that it has to do with. Nothing may be sent
+    /// afterwards; when [`Endpoint::is_busy`] is false nobody needs it any more.
     pub fn leave(&mut self, now: Time, outlet: &mut impl Outlet) {
         for rank in 0..self.peers.len() as u32 {
             self.with(rank, |peer, _| peer.leave(now, outlet));
@@ -208,7 +210,8 @@ impl Endpoint {
         }
     }
 
-    /// After a peer has been at work: what it said about groups, what its loss means for them, and whose turn it is for credit.
+    /// After a peer has been at work: what it said about groups, what its loss means for them, and
+    /// whose turn it is for credit.
     fn settle(&mut self, now: Time, rank: u32, outlet: &mut impl Outlet) {
         let Some(Some(entry)) = self.peers.get_mut(rank as usize) else { return };
         let concerns = entry.peer.take_concerns();
@@ -299,9 +302,10 @@ impl Endpoint {
         self.roots.insert(group.number, Root::new(group, &receivers));
     }
 
-    /// Makes a group of which this process is a member. Groups of several roots may have the same number. A member that `stands
-    /// ready` expects messages that may never come: nobody waits for it, and it is no reason to stay. It should expect
-    /// [`READY`](super::multicast::READY) messages: the root is told of one while there is a place for all that it may send then.
+    /// Makes a group of which this process is a member. Groups of several roots may have the same
+    /// number. A member that `stands ready` expects messages that may never come: nobody waits for
+    /// it, and it is no reason to stay. It should expect [`READY`](super::multicast::READY)
+    /// messages: the root is told of one while there is a place for all that it may send then.
     pub fn add_member(&mut self, group: Group, stands_ready: bool) {
         let missed = self.early.remove(&(group.root, group.number)).unwrap_or(0);
         self.members.insert((group.root, group.number), Member::new(group, stands_ready, missed));
@@ -333,8 +337,9 @@ impl Endpoint {
         self.multicast_frames
     }
 
-    /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group; [`Outlet::broadcast_sent`] reports it.
-    /// False when the group has its window full, or the message is too long.
+    /// Sends `length` bytes, which the caller calls `buffer`, to all members of a group;
+    /// [`Outlet::broadcast_sent`] reports it. False when the group has its window full, or the
+    /// message is too long.
     pub fn broadcast(&mut self, now: Time, group: u32, buffer: u64, length: u32, outlet: &mut impl Outlet) -> bool {
         let Some(root) = self.roots.get_mut(&group) else { return false };
         if root.start(now, buffer, length).is_none() {
@@ -347,7 +352,8 @@ impl Endpoint {
         true
     }
 
-    /// Expects the next message of a group (root and number), of at most `capacity` bytes. False when the group has its window full.
+    /// Expects the next message of a group (root and number), of at most `capacity` bytes. False
+    /// when the group has its window full.
     pub fn expect(
         &mut self,
         now: Time,
@@ -404,8 +410,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A broadcast of a group that this process may become a member of: what it missed is asked for then. Bounded: what does
-    /// not fit is sent again by the root after a while.
+    /// A broadcast of a group that this process may become a member of: what it missed is asked for
+    /// then. Bounded: what does not fit is sent again by the root after a while.
     fn note_early(&mut self, header: &Header) {
         let place = (header.source, header.words[0]);
         let known = self.peer(header.source).is_some_and(|peer| !peer.is_lost());
@@ -461,7 +467,8 @@ impl Endpoint {
                 let words = [*number, missing.message];
                 let pair = Pair(missing.first, missing.bitmap);
                 if let Some(Some(entry)) = self.peers.get_mut(*root as usize) {
-                    // Without a session, or with a full interface, this attempt counts all the same.
+                    // Without a session, or with a full interface, this attempt counts all the
+                    // same.
                     entry.peer.ask_repair(now, words, pair, outlet);
                 }
                 member.asked(&missing, now);

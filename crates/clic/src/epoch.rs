@@ -1,16 +1,21 @@
-//! Incarnations and sessions: frames of an earlier life of a process are not mistaken for frames of this one.
+//! Incarnations and sessions: frames of an earlier life of a process are not mistaken for frames of
+//! this one.
 //!
-//! A process that starts has an incarnation, a number greater than those of its earlier lives (the launcher counts, or the clock
-//! does). Two processes that know each other's incarnation share a session: a number in every frame, and the first numbers of
-//! both ordered streams, all derived from both incarnations by the job's key. They learn them with the launcher's business
-//! cards, or by greetings: (own, yours as far as I know it). A greeting says nothing new or is answered or is stale:
+//! A process that starts has an incarnation, a number greater than those of its earlier lives (the
+//! launcher counts, or the clock does). Two processes that know each other's incarnation share a
+//! session: a number in every frame, and the first numbers of both ordered streams, all derived
+//! from both incarnations by the job's key. They learn them with the launcher's business cards, or
+//! by greetings: (own, yours as far as I know it). A greeting says nothing new or is answered or is
+//! stale:
 //!
-//! * an incarnation older than the known one: stale, refused; a replayed greeting cannot end a session;
-//! * a newer one: the peer was restarted; what was under way with the old one is lost, and a new session begins;
+//! * an incarnation older than the known one: stale, refused; a replayed greeting cannot end a
+//!   session;
+//! * a newer one: the peer was restarted; what was under way with the old one is lost, and a new
+//!   session begins;
 //! * the known one: answered if it does not know us, in any case at most once in [`PAUSE`].
 //!
-//! A session that was given up stays so: its frames are answered with a greeting that says [`super::frame::ENDED`], so that the
-//! other side does not wait for its own timer.
+//! A session that was given up stays so: its frames are answered with a greeting that says
+//! [`super::frame::ENDED`], so that the other side does not wait for its own timer.
 
 #![forbid(unsafe_code)]
 
@@ -118,8 +123,8 @@ impl Epoch {
         self.ended
     }
 
-    /// A greeting that wants to go out now, `eager` when something waits for the session: its words, and whether it says that
-    /// the session has ended.
+    /// A greeting that wants to go out now, `eager` when something waits for the session: its
+    /// words, and whether it says that the session has ended.
     pub fn greeting(&self, now: Time, eager: bool) -> Option<([u32; 2], bool)> {
         let words = [self.own, self.peer.unwrap_or(0)];
         let answers = self.answer && self.answered.is_none_or(|at| now >= at + PAUSE);

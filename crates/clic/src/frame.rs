@@ -1,15 +1,19 @@
-//! What stands on the wire: a header of 32 bytes, little endian, behind the Ethernet header or in a UDP datagram, and a body.
+//! What stands on the wire: a header of 32 bytes, little endian, behind the Ethernet header or in a
+//! UDP datagram, and a body.
 //!
-//! Two sorts of frames. *Ordered* ones ([`Kind::is_ordered`]: parts of messages, releases, completions, goodbyes) have a
-//! number each in the stream from one process to another, are kept until acknowledged and delivered in order. All others stand
-//! for themselves: each may be lost, come twice or late, and whoever wants an answer asks again.
+//! Two sorts of frames. *Ordered* ones ([`Kind::is_ordered`]: parts of messages, releases,
+//! completions, goodbyes) have a number each in the stream from one process to another, are kept
+//! until acknowledged and delivered in order. All others stand for themselves: each may be lost,
+//! come twice or late, and whoever wants an answer asks again.
 //!
-//! Every frame, but for greetings and broadcasts, acknowledges what has come so far. There is no frame that says "asleep" or
-//! "awake": it is a flag in every frame, and an acknowledgement is sent for its sake where it must be known at once.
+//! Every frame, but for greetings and broadcasts, acknowledges what has come so far. There is no
+//! frame that says "asleep" or "awake": it is a flag in every frame, and an acknowledgement is sent
+//! for its sake where it must be known at once.
 //!
-//! Nothing is believed before the check over header and body is right. The check covers the bodies of the protocol's
-//! own frames, not the bytes of messages: those are guarded by the frame check sequence of the wire, and not at all against
-//! somebody who can alter frames on their way. Each segment of a super-frame has its own header.
+//! Nothing is believed before the check over header and body is right. The check covers the bodies
+//! of the protocol's own frames, not the bytes of messages: those are guarded by the frame check
+//! sequence of the wire, and not at all against somebody who can alter frames on their way. Each
+//! segment of a super-frame has its own header.
 
 #![forbid(unsafe_code)]
 
@@ -29,28 +33,33 @@ pub const VERSION: u8 = 1;
 pub enum Kind {
     /// A message or a part of one. Words: stamp, length of the whole message. Body: the bytes.
     Eager = 1,
-    /// The receiver is done with a region. Words: stamp, 0. Body: [`Pair`] slot and generation of the region.
+    /// The receiver is done with a region. Words: stamp, 0. Body: [`Pair`] slot and generation of
+    /// the region.
     Release = 2,
     /// A receiver has a whole broadcast. Words: stamp, 0. Body: [`Pair`] group and message.
     Complete = 3,
     /// Asks for chunks of a region. Words: request, 0; sequence: stamp. Body: [`Ask`].
     Ask = 4,
-    /// A chunk of a region. Words: request, index of the chunk; sequence: the stamp of the request. Body: the bytes.
+    /// A chunk of a region. Words: request, index of the chunk; sequence: the stamp of the request.
+    /// Body: the bytes.
     Data = 5,
-    /// Acknowledges. Words: the stamp of the newest frame that is acknowledged, and how long it waited for this answer (same
-    /// unit; all ones: there was none yet, the stamp means nothing). Body: bit i says that frame `acknowledged + 1 + i` is here.
+    /// Acknowledges. Words: the stamp of the newest frame that is acknowledged, and how long it
+    /// waited for this answer (same unit; all ones: there was none yet, the stamp means nothing).
+    /// Body: bit i says that frame `acknowledged + 1 + i` is here.
     Acknowledge = 6,
-    /// Agrees on a session. Words: the sender's incarnation, and the receiver's as far as the sender knows it.
+    /// Agrees on a session. Words: the sender's incarnation, and the receiver's as far as the
+    /// sender knows it.
     Greeting = 7,
     /// Asks whether a rail works. Sequence: stamp.
     Probe = 8,
     /// Answers a probe over the same rail. Sequence: the stamp of the probe.
     Echo = 9,
-    /// A part of a broadcast, to all or in repair to one. Sequence: number of the message; `acknowledged`: its length; words:
-    /// group, index of the part. Body: the bytes.
+    /// A part of a broadcast, to all or in repair to one. Sequence: number of the message;
+    /// `acknowledged`: its length; words: group, index of the part. Body: the bytes.
     Broadcast = 10,
-    /// Asks the root of a broadcast for what is missing. Words: group, message. Body: [`Pair`] first index, and a bitmap of
-    /// 32 indices from there (all ones: everything from there to the end).
+    /// Asks the root of a broadcast for what is missing. Words: group, message. Body: [`Pair`]
+    /// first index, and a bitmap of 32 indices from there (all ones: everything from there to the
+    /// end).
     Repair = 11,
     /// The sender leaves; it sends nothing new after this. Words: stamp, 0. Body: [`Pair`] 0, 0.
     Goodbye = 12,
@@ -64,7 +73,8 @@ impl Kind {
             .find(|kind| *kind as u8 == number)
     }
 
-    /// Length of the body of the protocol's own frames; `None` for those that carry bytes of messages.
+    /// Length of the body of the protocol's own frames; `None` for those that carry bytes of
+    /// messages.
     pub fn body_bytes(self) -> Option<usize> {
         match self {
             Kind::Eager | Kind::Data | Kind::Broadcast => None,
@@ -91,15 +101,17 @@ const FLAGS: u8 = ASLEEP | ENDED;
 /// The header. In brackets: offset and length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// \[0, 4\] Number of an ordered frame; else a time stamp, see [`Kind`]. Stands first, so that a rule of a packet filter can
-    /// hit one certain frame. (\[4, 4\] is the check, which only encoding and decoding see.)
+    /// \[0, 4\] Number of an ordered frame; else a time stamp, see [`Kind`]. Stands first, so that
+    /// a rule of a packet filter can hit one certain frame. (\[4, 4\] is the check, which only
+    /// encoding and decoding see.)
     pub sequence: u32,
     /// \[8, 4\] Who sends, as a number of the job.
     pub source: u32,
-    /// \[12, 2\] For which endpoint of the host: a number that the receiver chose and tells its peers when the job starts. The
-    /// filter in the kernel looks at it.
+    /// \[12, 2\] For which endpoint of the host: a number that the receiver chose and tells its
+    /// peers when the job starts. The filter in the kernel looks at it.
     pub endpoint: u16,
-    /// \[14, 2\] Length of the body in bytes. The frame may be longer: Ethernet fills short frames up.
+    /// \[14, 2\] Length of the body in bytes. The frame may be longer: Ethernet fills short frames
+    /// up.
     pub length: u16,
     /// \[16, low half\] What the frame is; the high half is the version.
     pub kind: Kind,
@@ -109,15 +121,16 @@ pub struct Header {
     pub flags: u8,
     /// \[18, 2\] The session of both incarnations ([`super::epoch`]); of a broadcast: its group's.
     pub session: u16,
-    /// \[20, 4\] Number of the next ordered frame that the sender expects: all before it are acknowledged.
+    /// \[20, 4\] Number of the next ordered frame that the sender expects: all before it are
+    /// acknowledged.
     pub acknowledged: u32,
     /// \[24, 8\] Two words, see [`Kind`].
     pub words: [u32; 2],
 }
 
 impl Header {
-    /// The bytes of the header. `body` is the body of a frame of the protocol's own, which the check covers, and empty for frames
-    /// that carry bytes of messages.
+    /// The bytes of the header. `body` is the body of a frame of the protocol's own, which the
+    /// check covers, and empty for frames that carry bytes of messages.
     #[inline]
     pub fn encode(&self, key: &JobKey, body: &[u8]) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
@@ -136,8 +149,8 @@ impl Header {
         bytes
     }
 
-    /// Header and body of a frame, or why it is not one of this job. Whether it comes at the right time from the right peer is
-    /// another question.
+    /// Header and body of a frame, or why it is not one of this job. Whether it comes at the right
+    /// time from the right peer is another question.
     #[inline]
     pub fn decode<'a>(key: &JobKey, frame: &'a [u8]) -> Result<(Header, &'a [u8]), Refusal> {
         let (bytes, rest) = frame.split_first_chunk::<HEADER_BYTES>().ok_or(Refusal::Short)?;
@@ -184,7 +197,8 @@ impl Header {
     }
 }
 
-/// The check that a frame should carry, for those who test decoders; `None` if its form is wrong already.
+/// The check that a frame should carry, for those who test decoders; `None` if its form is wrong
+/// already.
 pub fn right_check(key: &JobKey, frame: &[u8]) -> Option<u32> {
     let (bytes, rest) = frame.split_first_chunk::<HEADER_BYTES>()?;
     let body = rest.get(..usize::from(u16::from_le_bytes([bytes[14], bytes[15]])))?;
@@ -219,7 +233,8 @@ impl Pair {
 /// Length of the body of [`Kind::Ask`].
 pub const ASK_BYTES: usize = 32;
 
-/// The body of a request for a block of a region: chunk i is the bytes from `offset + i * chunk` on.
+/// The body of a request for a block of a region: chunk i is the bytes from `offset + i * chunk`
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// Slot of the region in its owner's table.
@@ -261,7 +276,8 @@ impl Ask {
         }
     }
 
-    /// How many chunks the block has: 1 to 64, or the request is nonsense. Bits beyond the last chunk are nonsense too.
+    /// How many chunks the block has: 1 to 64, or the request is nonsense. Bits beyond the last
+    /// chunk are nonsense too.
     pub fn chunks(&self) -> Option<u32> {
         if self.chunk == 0 || self.length == 0 {
             return None;

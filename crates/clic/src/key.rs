@@ -1,12 +1,15 @@
-//! The job's key, and the check that stands in every header: SipHash-2-4 (Aumasson and Bernstein, 2012), cut to 32 bits.
+//! The job's key, and the check that stands in every header: SipHash-2-4 (Aumasson and Bernstein,
+//! 2012), cut to 32 bits.
 //!
-//! Whoever does not know the key hits a valid check once in 2^32 frames. Small path: 12 rounds for a header.
+//! Whoever does not know the key hits a valid check once in 2^32 frames. Small path: 12 rounds for
+//! a header.
 
 #![forbid(unsafe_code)]
 
 use super::frame::HEADER_BYTES;
 
-/// A secret of the job, made by the launcher from random bits and handed to every process over the launcher's own way.
+/// A secret of the job, made by the launcher from random bits and handed to every process over the
+/// launcher's own way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct JobKey(pub [u64; 2]);
 
@@ -17,7 +20,8 @@ impl std::fmt::Debug for JobKey {
 }
 
 impl JobKey {
-    /// The check of a header, whose own four bytes of check count as zero, and of the body behind it.
+    /// The check of a header, whose own four bytes of check count as zero, and of the body behind
+    /// it.
     #[inline]
     pub fn check(&self, header: &[u8; HEADER_BYTES], body: &[u8]) -> u32 {
         let mut sip = Sip::new(self.0);

@@ -4,8 +4,8 @@
 
 use super::frame::HEADER_BYTES;
 
-/// What stands behind the header of a frame that goes out. The bytes must be taken during the call: afterwards a region or a buffer
-/// may be free.
+/// What stands behind the header of a frame that goes out. The bytes must be taken during the call:
+/// afterwards a region or a buffer may be free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// These bytes, at most 32.
@@ -30,7 +30,8 @@ pub enum Body<'a> {
     },
 }
 
-/// A piece of a message that arrived; pieces of one sender's messages come in order and whole messages one after the other.
+/// A piece of a message that arrived; pieces of one sender's messages come in order and whole
+/// messages one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// Length of the whole message, at most [`super::FRAGMENTS`] times 65535.
@@ -43,7 +44,8 @@ pub struct Part<'a> {
 
 /// Takes frames and hears what happened. Peers are named by rank.
 pub trait Outlet {
-    /// Sends a frame over a rail. False when the rail takes nothing now: nothing has happened then, and the machines try again.
+    /// Sends a frame over a rail. False when the rail takes nothing now: nothing has happened then,
+    /// and the machines try again.
     fn send(&mut self, to: u32, rail: u8, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool;
     /// Sends a frame to all members of a group. False as in [`Outlet::send`].
     fn broadcast(&mut self, group: u32, header: &[u8; HEADER_BYTES], body: Body<'_>) -> bool;
@@ -60,14 +62,16 @@ pub trait Outlet {
     /// A region is free: the peer is done with it.
     fn released(&mut self, to: u32, token: u64);
 
-    /// Bytes of a broadcast arrived: they belong at `offset` of the message that was expected under the name `token`.
+    /// Bytes of a broadcast arrived: they belong at `offset` of the message that was expected under
+    /// the name `token`.
     fn broadcast_part(&mut self, group: u32, token: u64, offset: u32, bytes: &[u8]);
     /// A broadcast is here as a whole, so long.
     fn broadcast_done(&mut self, group: u32, token: u64, length: u32);
     /// All members have a broadcast: its buffer is free.
     fn broadcast_sent(&mut self, group: u32, buffer: u64);
 
-    /// The peer is gone, or has begun a new life. What was under way with it ends with this report: buffers and regions
-    /// are free, pulls and expected broadcasts will not be completed, and no report of them follows.
+    /// The peer is gone, or has begun a new life. What was under way with it ends with this report:
+    /// buffers and regions are free, pulls and expected broadcasts will not be completed, and no
+    /// report of them follows.
     fn lost(&mut self, peer: u32);
 }

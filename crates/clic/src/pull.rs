@@ -1,12 +1,15 @@
-//! The receiving end of bulk: regions of the peer are fetched in blocks of up to 64 chunks, asked for as far as the process has
-//! credit, each block over the rail that will be through first. Chunks are placed by offset, in any order; what is missing
-//! of a block is asked for again, over another rail if its own is down.
+//! The receiving end of bulk: regions of the peer are fetched in blocks of up to 64 chunks, asked
+//! for as far as the process has credit, each block over the rail that will be through first.
+//! Chunks are placed by offset, in any order; what is missing of a block is asked for again, over
+//! another rail if its own is down.
 //!
-//! A block misses something when its last chunk came before others, when the answer to a later request over the same rail came
-//! first, or when nothing came for too long. Stale answers cannot hurt: a request has a number that is not used
-//! again for 16 million blocks, and a chunk is placed once.
+//! A block misses something when its last chunk came before others, when the answer to a later
+//! request over the same rail came first, or when nothing came for too long. Stale answers cannot
+//! hurt: a request has a number that is not used again for 16 million blocks, and a chunk is placed
+//! once.
 //!
-//! Bounded: [`BLOCKS`] blocks are under way at most. The list of pulls grows only by what the own process asks for.
+//! Bounded: [`BLOCKS`] blocks are under way at most. The list of pulls grows only by what the own
+//! process asks for.
 
 #![forbid(unsafe_code)]
 
@@ -26,11 +29,13 @@ pub const BLOCKS: usize = 64;
 /// Longest block in bytes.
 pub const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Shortest block in bytes, but for the end of a pull: each costs a request, so credit that comes back in crumbs is saved up.
+/// Shortest block in bytes, but for the end of a pull: each costs a request, so credit that comes
+/// back in crumbs is saved up.
 const LEAST_BYTES: u64 = 16 << 10;
 
-/// No block of a pull begins so many bytes behind one that is not complete. Whoever asks up to some offset will never
-/// ask again for what lies farther before it; both ends need not keep more of bytes that are made or taken in order.
+/// No block of a pull begins so many bytes behind one that is not complete. Whoever asks up to some
+/// offset will never ask again for what lies farther before it; both ends need not keep more of
+/// bytes that are made or taken in order.
 pub const SPAN: u64 = 4 << 20;
 
 #[derive(Debug)]
@@ -125,7 +130,8 @@ pub struct Pulls {
     stamp: u32,
 }
 
-/// All rails carry the same chunks, whole cache lines, so that a block can move to another rail at any time.
+/// All rails carry the same chunks, whole cache lines, so that a block can move to another rail at
+/// any time.
 fn chunk_of(rails: &Rails) -> u32 {
     let payload = rails.least_payload();
     (if payload > 64 { payload & !63 } else { payload.max(1) }) as u32
@@ -230,8 +236,8 @@ impl Pulls {
         self.unasked -= 1;
     }
 
-    /// The chunks that have been asked for over a rail and are not here, in the order in which they come if nothing gets lost,
-    /// until `each` says false.
+    /// The chunks that have been asked for over a rail and are not here, in the order in which they
+    /// come if nothing gets lost, until `each` says false.
     pub fn expected(&self, rail: u8, mut each: impl FnMut(Expected) -> bool) {
         let blocks = self.blocks.iter().enumerate();
         let asked =
@@ -261,7 +267,8 @@ impl Pulls {
         }
     }
 
-    /// Bytes of a chunk came: where they belong. Nothing has changed yet; once they lie there, [`Pulls::placed`] is called.
+    /// Bytes of a chunk came: where they belong. Nothing has changed yet; once they lie there,
+    /// [`Pulls::placed`] is called.
     pub fn place(&mut self, number: u32, index: u32, length: usize) -> Result<Placed, Refusal> {
         let block = self.find(number)?;
         let at = u64::from(index) * u64::from(block.chunk);
@@ -279,7 +286,8 @@ impl Pulls {
         Ok(Placed { token, offset })
     }
 
-    /// The bytes of a chunk lie where [`Pulls::place`] said. `stamp` is that of the request which they answer.
+    /// The bytes of a chunk lie where [`Pulls::place`] said. `stamp` is that of the request which
+    /// they answer.
     pub fn placed(
         &mut self,
         number: u32,

@@ -1,9 +1,11 @@
-//! Bonding: the rails between two hosts, which are interfaces of the one joined to interfaces of the other, numbered alike by both.
+//! Bonding: the rails between two hosts, which are interfaces of the one joined to interfaces of
+//! the other, numbered alike by both.
 //!
-//! Small frames take the rail that answers soonest; blocks of bulk the one that will be through first, judged by what it still owes
-//! and by how fast it was, so that unequal links get unequal shares. Every block or frame that gets lost and every one that arrives
-//! is reported here; a rail that failed three times running is down until it answers a probe. If all are down, the one
-//! that failed least is tried, so that they take turns.
+//! Small frames take the rail that answers soonest; blocks of bulk the one that will be through
+//! first, judged by what it still owes and by how fast it was, so that unequal links get unequal
+//! shares. Every block or frame that gets lost and every one that arrives is reported here; a rail
+//! that failed three times running is down until it answers a probe. If all are down, the one that
+//! failed least is tried, so that they take turns.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +27,8 @@ const MODEST: u64 = 125_000_000;
 /// What is known of a rail beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Longest body of a frame in bytes: the MTU less the header (and those of IP and UDP, where it goes over them).
+    /// Longest body of a frame in bytes: the MTU less the header (and those of IP and UDP, where it
+    /// goes over them).
     pub payload: u16,
     /// Bytes per second that the slower end claims; 0 if it says nothing.
     pub speed: u64,
@@ -36,7 +39,8 @@ struct Rail {
     link: Link,
     up: bool,
     misses: u32,
-    /// When the last frame was sent that decided about the rail, or came; older ones say nothing new.
+    /// When the last frame was sent that decided about the rail, or came; older ones say nothing
+    /// new.
     judged: Time,
     trip: RoundTrip,
     bulk: RoundTrip,
@@ -86,7 +90,8 @@ impl Rails {
         usize::from(self.rails[usize::from(rail)].link.payload)
     }
 
-    /// Longest body that every rail carries: a frame of this size can be sent again over any of them.
+    /// Longest body that every rail carries: a frame of this size can be sent again over any of
+    /// them.
     pub fn least_payload(&self) -> usize {
         self.rails.iter().map(|rail| usize::from(rail.link.payload)).min().unwrap_or(0)
     }
@@ -115,7 +120,8 @@ impl Rails {
         self.least(|rail| rail.trip.smoothed().unwrap_or(Time::MAX))
     }
 
-    /// The best rail but this one, on which a frame got lost; this one if there is no other that is up.
+    /// The best rail but this one, on which a frame got lost; this one if there is no other that is
+    /// up.
     pub fn other_than(&self, rail: u8) -> u8 {
         let others = self.rails.iter().enumerate().filter(|(index, other)| *index != usize::from(rail) && other.up);
         let best = others.min_by_key(|(_, other)| other.trip.smoothed().unwrap_or(Time::MAX));
@@ -160,7 +166,8 @@ impl Rails {
         falls
     }
 
-    /// The own interface of the rail takes no frames: it is down at once, unless it is the only one.
+    /// The own interface of the rail takes no frames: it is down at once, unless it is the only
+    /// one.
     pub fn fails(&mut self, rail: u8, now: Time) {
         let others = self.rails.len() > 1;
         let failed = self.rails.get_mut(usize::from(rail)).filter(|rail| others && rail.up);
@@ -170,7 +177,8 @@ impl Rails {
         }
     }
 
-    /// The rail has carried a frame there. A rail that is down needs more than that: an answer to a probe.
+    /// The rail has carried a frame there. A rail that is down needs more than that: an answer to a
+    /// probe.
     pub fn works(&mut self, rail: u8, now: Time) {
         let rail = &mut self.rails[usize::from(rail)];
         if rail.up {
@@ -225,7 +233,8 @@ impl Rails {
         }
     }
 
-    /// So many bytes of bulk came over it. A rail is as fast as what it owes comes, over a while: frames come in batches.
+    /// So many bytes of bulk came over it. A rail is as fast as what it owes comes, over a while:
+    /// frames come in batches.
     pub fn came(&mut self, rail: u8, bytes: u64, now: Time) {
         let (number, rail) = (rail, &mut self.rails[usize::from(rail)]);
         match rail.coming_since {

@@ -1,4 +1,5 @@
-//! Why a frame was not believed. Nothing that comes from outside ends in a panic: it is counted here and forgotten.
+//! Why a frame was not believed. Nothing that comes from outside ends in a panic: it is counted
+//! here and forgotten.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,10 @@
-//! The publishing end of bulk: regions that the peer may ask for, and the answers that still have to go out.
+//! The publishing end of bulk: regions that the peer may ask for, and the answers that still have
+//! to go out.
 //!
-//! A request is answered from the region alone; nothing is remembered of what was sent, for the receiver asks again for what it
-//! misses. Bounded: [`ANSWERS`] requests wait at most, later ones are dropped. A region that is released or withdrawn is
-//! not read any more from that moment on, whatever requests are still there.
+//! A request is answered from the region alone; nothing is remembered of what was sent, for the
+//! receiver asks again for what it misses. Bounded: [`ANSWERS`] requests wait at most, later ones
+//! are dropped. A region that is released or withdrawn is not read any more from that moment on,
+//! whatever requests are still there.
 
 #![forbid(unsafe_code)]
 
@@ -125,8 +127,9 @@ impl Regions {
         }
         region.asked = true;
         let token = region.token;
-        // Asked again while the first answer still waits: one will do. It keeps its turn, and so it must keep its stamp: a newer
-        // one would tell the receiver that all requests in between have been overtaken.
+        // Asked again while the first answer still waits: one will do. It keeps its turn, and so it
+        // must keep its stamp: a newer one would tell the receiver that all requests in between
+        // have been overtaken.
         if let Some(answer) = self.answers.iter_mut().find(|answer| answer.request == request && answer.rail == rail) {
             *answer = Answer { rail, request, stamp: answer.stamp, token, ask };
             return Ok(());

@@ -1,7 +1,8 @@
 //! The receiving end of the ordered stream of one peer: what comes next, and what came too early.
 //!
-//! Invariant: frames leave in order, each once. Bounded: at most `window` frames and `limit` bytes wait; a frame for which there
-//! is no room counts as lost. The next frame in order is never stored, so the stream always gets on.
+//! Invariant: frames leave in order, each once. Bounded: at most `window` frames and `limit` bytes
+//! wait; a frame for which there is no room counts as lost. The next frame in order is never
+//! stored, so the stream always gets on.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +25,8 @@ pub struct Kept {
 /// What to do with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the next one: deliver it, call [`Sequence::step`], then all that [`Sequence::ready`] gives.
+    /// It is the next one: deliver it, call [`Sequence::step`], then all that [`Sequence::ready`]
+    /// gives.
     Deliver,
     /// It came early and is kept.
     Kept,

@@ -1,8 +1,9 @@
-//! Time: how long a way and back takes, when something counts as lost, when to acknowledge, and when a few frames are worth
-//! waking a sleeper.
+//! Time: how long a way and back takes, when something counts as lost, when to acknowledge, and
+//! when a few frames are worth waking a sleeper.
 //!
-//! Round trips are smoothed as in RFC 6298, from echoed stamps only, so that a frame that was sent twice cannot spoil them.
-//! Variance is left out: four times the mean, and never less than a floor, is far beyond it on one segment.
+//! Round trips are smoothed as in RFC 6298, from echoed stamps only, so that a frame that was sent
+//! twice cannot spoil them. Variance is left out: four times the mean, and never less than a floor,
+//! is far beyond it on one segment.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +24,8 @@ pub const ASLEEP_FLOOR: Time = 5 * MILLISECOND;
 pub const CEILING: Time = 100 * MILLISECOND;
 /// Longest time that an acknowledgement waits for company.
 pub const ACKNOWLEDGE_AFTER: Time = 50 * MICROSECOND;
-/// How long a process that leaves waits for a peer that has said goodbye too, but has not acknowledged: it may be gone.
+/// How long a process that leaves waits for a peer that has said goodbye too, but has not
+/// acknowledged: it may be gone.
 pub const LINGER: Time = 50 * MILLISECOND;
 /// The same for a peer that has not said goodbye.
 pub const PATIENCE: Time = 2 * SECOND;
@@ -92,7 +94,8 @@ impl RoundTrip {
 pub struct Newest {
     /// Its stamp.
     pub stamp: u32,
-    /// The rail that it came over; the answer goes back over the same, which may be the only one that works.
+    /// The rail that it came over; the answer goes back over the same, which may be the only one
+    /// that works.
     pub rail: u8,
     /// When it came.
     pub at: Time,
@@ -107,8 +110,9 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every` frames are full. A frame that was
-    /// sent before the newest one came late, and its stamp would make the way look as long as its delay.
+    /// An ordered frame came. `at_once`: it leaves a gap, or was here already, or the `every`
+    /// frames are full. A frame that was sent before the newest one came late, and its stamp would
+    /// make the way look as long as its delay.
     pub fn arrived(&mut self, newest: Newest, at_once: bool, every: u32) {
         let late =
             self.newest.is_some_and(|before| is_older(newest.stamp, before.stamp) && newest.at < before.at + STAMPS);
@@ -140,8 +144,8 @@ fn is_older(stamp: u32, other: u32) -> bool {
     stamp.wrapping_sub(other) >= 1 << 31
 }
 
-/// When frames that wait for a sleeping receiver go out: at once if it is awake, else when there are enough or the oldest
-/// has waited long enough. `None`: now.
+/// When frames that wait for a sleeping receiver go out: at once if it is awake, else when there
+/// are enough or the oldest has waited long enough. `None`: now.
 pub fn gather_until(asleep: bool, waiting: usize, oldest: Time, now: Time) -> Option<Time> {
     let until = oldest + GATHER_FOR;
     (asleep && waiting < GATHERED && now < until).then_some(until)

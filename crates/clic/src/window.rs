@@ -1,8 +1,10 @@
-//! The sending end of the ordered stream to one peer: frames that are not acknowledged, and those not sent yet.
+//! The sending end of the ordered stream to one peer: frames that are not acknowledged, and those
+//! not sent yet.
 //!
-//! A frame keeps no bytes but a reference to the caller's buffer, which is free again when the buffer's last frame and all before
-//! it are acknowledged. Loss is found in two ways: a frame that was sent clearly later is here (as in RACK, RFC 8985), or the
-//! oldest frame has waited too long; then that one alone goes again, and its answer tells of the others.
+//! A frame keeps no bytes but a reference to the caller's buffer, which is free again when the
+//! buffer's last frame and all before it are acknowledged. Loss is found in two ways: a frame that
+//! was sent clearly later is here (as in RACK, RFC 8985), or the oldest frame has waited too long;
+//! then that one alone goes again, and its answer tells of the others.
 //!
 //! Bounded: at most `capacity` frames, whatever they are for.
 
@@ -115,7 +117,8 @@ impl Window {
         self.frames.push_back(Flight { kind, word, content, at: now, rail: 0, state: State::Waiting });
     }
 
-    /// The next frame that goes out: a lost one before a new one. New ones only if `new`. With its number.
+    /// The next frame that goes out: a lost one before a new one. New ones only if `new`. With its
+    /// number.
     #[inline]
     pub fn next(&self, new: bool) -> Option<(u32, &Flight)> {
         let index = if self.lost > 0 {
@@ -138,8 +141,9 @@ impl Window {
         *flight = Flight { at: now, rail, state: State::Sent, ..*flight };
     }
 
-    /// Takes an acknowledgement: all before `next`, and bit i of the bitmap for `next + 1 + i`. A frame counts as lost when another
-    /// is here that was sent more than `slack` later. `free` hears of buffers that are free again.
+    /// Takes an acknowledgement: all before `next`, and bit i of the bitmap for `next + 1 + i`. A
+    /// frame counts as lost when another is here that was sent more than `slack` later. `free`
+    /// hears of buffers that are free again.
     pub fn acknowledged(
         &mut self,
         next: u32,
@@ -194,7 +198,8 @@ impl Window {
         }
     }
 
-    /// When the oldest frame counts as lost, with a patience of `timeout`. Nothing when none is under way.
+    /// When the oldest frame counts as lost, with a patience of `timeout`. Nothing when none is
+    /// under way.
     #[inline]
     pub fn deadline(&self, timeout: Time) -> Option<Time> {
         let oldest = self.frames.front()?;

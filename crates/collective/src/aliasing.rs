@@ -1,8 +1,9 @@
-//! Whether a send and a receive buffer share bytes, which the standard forbids (MPI 5.0, section 6.2): asked only where both begin
-//! at the same address, since that is how programs get it wrong.
+//! Whether a send and a receive buffer share bytes, which the standard forbids (MPI 5.0, section
+//! 6.2): asked only where both begin at the same address, since that is how programs get it wrong.
 //!
-//! The answer is "yes" only where it is certain. Elements without gaps are known to the byte; of a row of elements with gaps
-//! only the first and the last byte of data are looked at, so that types that interleave are never refused.
+//! The answer is "yes" only where it is certain. Elements without gaps are known to the byte; of a
+//! row of elements with gaps only the first and the last byte of data are looked at, so that types
+//! that interleave are never refused.
 
 use crate::buffers::{Blocks, Buffer, Element};
 

@@ -1,8 +1,9 @@
-//! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for little data, recursive doubling for powers of two, a
-//! ring for much data.
+//! MPI_ALLGATHER and MPI_ALLGATHERV (6.7): Bruck's algorithm for little data, recursive doubling
+//! for powers of two, a ring for much data.
 //!
-//! All sizes are known on every rank, so the "v" form has the same algorithms; only recursive doubling needs blocks
-//! that lie in a row. Bruck's algorithm works on packed bytes that start with my own block and unpacks at the end.
+//! All sizes are known on every rank, so the "v" form has the same algorithms; only recursive
+//! doubling needs blocks that lie in a row. Bruck's algorithm works on packed bytes that start with
+//! my own block and unpacks at the end.
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};

@@ -1,8 +1,9 @@
-//! MPI_ALLREDUCE (6.9.6): recursive doubling for short vectors; halving and doubling (Rabenseifner 2004) for long
-//! ones; a ring for very long ones on any number of ranks when the operation commutes.
+//! MPI_ALLREDUCE (6.9.6): recursive doubling for short vectors; halving and doubling (Rabenseifner
+//! 2004) for long ones; a ring for very long ones on any number of ranks when the operation
+//! commutes.
 //!
-//! Every element is either computed on one rank only and handed around, or computed by all ranks with the same
-//! operands in the same order: all ranks get the same bits.
+//! Every element is either computed on one rank only and handed around, or computed by all ranks
+//! with the same operands in the same order: all ranks get the same bits.
 
 use crate::Call;
 use crate::builder::Builder;
@@ -82,7 +83,8 @@ fn rabenseifner(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     unfold(builder, operand, fold, receive);
 }
 
-/// Part p starts at rank p + 1, travels the ring while every rank adds its own, is complete at rank p, and travels on.
+/// Part p starts at rank p + 1, travels the ring while every rank adds its own, is complete at rank
+/// p, and travels on.
 fn ring(builder: &mut Builder, operand: &Operand, receive: *mut u8) {
     let (rank, size) = (builder.rank(), builder.size());
     let pair = Pair::new(builder, operand, receive);

@@ -1,5 +1,6 @@
-//! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks, everything at once for
-//! middle sizes and few ranks, pairs of ranks one after the other for large blocks.
+//! MPI_ALLTOALL, MPI_ALLTOALLV and MPI_ALLTOALLW (6.8): Bruck's algorithm for tiny equal blocks,
+//! everything at once for middle sizes and few ranks, pairs of ranks one after the other for large
+//! blocks.
 //!
 //! In place, the blocks are first copied away packed; then it is an ordinary exchange.
 
@@ -92,8 +93,9 @@ fn pairwise(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     }
 }
 
-/// Round k moves every block whose distance has bit k to the rank 2^k above, together with the blocks that are only
-/// passing through. Blocks are indexed by the distance from their sender to their receiver.
+/// Round k moves every block whose distance has bit k to the rank 2^k above, together with the
+/// blocks that are only passing through. Blocks are indexed by the distance from their sender to
+/// their receiver.
 fn bruck(builder: &mut Builder, send: &Blocks, receive: &Blocks) {
     let (rank, size) = (builder.rank(), builder.size());
     let bytes = send.bytes(0);

@@ -1,5 +1,6 @@
-//! MPI_BARRIER (6.3) by dissemination: in round k every rank signals the rank 2^k above and awaits the one 2^k below
-//! (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds everybody has heard of everybody.
+//! MPI_BARRIER (6.3) by dissemination: in round k every rank signals the rank 2^k above and awaits
+//! the one 2^k below (Hensgen, Finkel and Manber 1988). After ceil(log2 n) rounds everybody has
+//! heard of everybody.
 
 use crate::Call;
 use crate::builder::Builder;

@@ -1,7 +1,9 @@
-//! MPI_BCAST (6.4): binomial tree for small data; a scatter of parts followed by a ring for large data (van de Geijn);
-//! a chain of chunks for very large data on few ranks, where every rank sends and receives at the same time.
+//! MPI_BCAST (6.4): binomial tree for small data; a scatter of parts followed by a ring for large
+//! data (van de Geijn); a chain of chunks for very large data on few ranks, where every rank sends
+//! and receives at the same time.
 //!
-//! Count and type may differ between ranks as long as the bytes are the same, so the choice looks at bytes only.
+//! Count and type may differ between ranks as long as the bytes are the same, so the choice looks
+//! at bytes only.
 
 use crate::Call;
 use crate::buffers::{Buffer, Piece};
@@ -49,7 +51,8 @@ pub(crate) fn binomial(builder: &mut Builder, root: usize, data: &Piece) {
     }
 }
 
-/// Runs an algorithm that cuts the data anywhere: data with gaps is packed at the root and unpacked at the others.
+/// Runs an algorithm that cuts the data anywhere: data with gaps is packed at the root and unpacked
+/// at the others.
 fn in_bytes(builder: &mut Builder, root: usize, data: &Buffer, algorithm: fn(&mut Builder, usize, *mut u8, i64)) {
     let bytes = data.bytes();
     if data.element.is_dense() {

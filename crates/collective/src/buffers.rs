@@ -1,8 +1,10 @@
-//! How the plans see user memory: elements with gaps, buffers, rows of blocks, and the pieces that one step moves.
+//! How the plans see user memory: elements with gaps, buffers, rows of blocks, and the pieces that
+//! one step moves.
 //!
-//! This is the only module that calls the datatype crate. A type that is dense (no gaps, first byte at 0) is moved as
-//! plain bytes. Invariant: pointers are only offset, never dereferenced, before a step runs; offsets wrap, so that
-//! NULL (`MPI_BOTTOM`) with absolute displacements and negative extents are ordinary.
+//! This is the only module that calls the datatype crate. A type that is dense (no gaps, first byte
+//! at 0) is moved as plain bytes. Invariant: pointers are only offset, never dereferenced, before a
+//! step runs; offsets wrap, so that NULL (`MPI_BOTTOM`) with absolute displacements and negative
+//! extents are ordinary.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -59,7 +61,8 @@ impl Element {
         }
     }
 
-    /// Lowest and highest offset that a row of `count` elements touches; `None` when it does not fit into 63 bits.
+    /// Lowest and highest offset that a row of `count` elements touches; `None` when it does not
+    /// fit into 63 bits.
     pub(crate) fn span(&self, count: i64) -> Option<(i64, i64)> {
         if count == 0 {
             return Some((0, 0));
@@ -279,7 +282,8 @@ impl Scratch {
         let layout = Layout::from_size_align(usize::try_from(bytes).ok()?.max(1), 64).ok()?;
         // SAFETY: the layout has a size of at least one.
         let pointer = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: just allocated. Tests must not pass because fresh memory happens to hold the right bytes.
+        // SAFETY: just allocated. Tests must not pass because fresh memory happens to hold the
+        // right bytes.
         #[cfg(test)]
         unsafe {
             pointer.as_ptr().write_bytes(0xA5, layout.size());

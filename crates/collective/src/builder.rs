@@ -1,8 +1,9 @@
 //! Makes plans: adds steps, phases and edges, and lends memory for intermediate results.
 //!
-//! Most algorithms are phases: a step waits for all steps of the phases before. Where that is too strict (pipelines,
-//! reductions in the order of arrival) further edges within a phase are drawn with [`Builder::after`].
-//! Messages without bytes are left out on both sides; signals are sent even though they carry nothing.
+//! Most algorithms are phases: a step waits for all steps of the phases before. Where that is too
+//! strict (pipelines, reductions in the order of arrival) further edges within a phase are drawn
+//! with [`Builder::after`]. Messages without bytes are left out on both sides; signals are sent
+//! even though they carry nothing.
 
 use std::ops::Range;
 
@@ -151,7 +152,8 @@ impl Builder {
         }
     }
 
-    /// Memory for a row of `count` elements; the pointer is where element 0 is, as in a buffer of the program.
+    /// Memory for a row of `count` elements; the pointer is where element 0 is, as in a buffer of
+    /// the program.
     pub(crate) fn row(&mut self, count: i64, element: &Element) -> *mut u8 {
         match element.span(count) {
             Some((low, high)) => self.bytes(high - low).wrapping_offset(-low as isize),

@@ -1,9 +1,9 @@
-//! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks, directly to the root for large ones and for
-//! blocks whose sizes only the root knows.
+//! MPI_GATHER and MPI_GATHERV (6.5): a binomial tree for small blocks, directly to the root for
+//! large ones and for blocks whose sizes only the root knows.
 //!
-//! In the tree, ranks are counted from the root, so that every subtree is an interval; ranks between carry their
-//! subtree's blocks packed, the root receives straight into the user's buffer (in two messages where the interval
-//! wraps around the highest rank).
+//! In the tree, ranks are counted from the root, so that every subtree is an interval; ranks
+//! between carry their subtree's blocks packed, the root receives straight into the user's buffer
+//! (in two messages where the interval wraps around the highest rank).
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -17,13 +17,15 @@ use crate::tree::{Binomial, absolute, intervals, relative};
 pub struct Gather {
     /// Who collects.
     pub root: usize,
-    /// What I contribute; `None` at the root means that it lies in its block already (MPI_IN_PLACE).
+    /// What I contribute; `None` at the root means that it lies in its block already
+    /// (MPI_IN_PLACE).
     pub send: Option<Buffer>,
     /// Where the blocks go; needed at the root only.
     pub receive: Option<Blocks>,
 }
 
-/// A plan that collects one block of each rank at the root. All ranks must know whether the blocks are equal.
+/// A plan that collects one block of each rank at the root. All ranks must know whether the blocks
+/// are equal.
 pub fn gather(call: &Call, arguments: &Gather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let bytes = match (&arguments.send, &arguments.receive) {

@@ -1,8 +1,9 @@
-//! What the reductions share: the pair of buffers that a rank reduces in, and the reduce-scatter by vector halving with
-//! distance doubling (Rabenseifner 2004), which keeps the order of operands.
+//! What the reductions share: the pair of buffers that a rank reduces in, and the reduce-scatter by
+//! vector halving with distance doubling (Rabenseifner 2004), which keeps the order of operands.
 //!
-//! A rank's partial result always stands for a contiguous interval of ranks, and neighbouring intervals are combined
-//! with the lower one as the left operand: so operations that do not commute come out right.
+//! A rank's partial result always stands for a contiguous interval of ranks, and neighbouring
+//! intervals are combined with the lower one as the left operand: so operations that do not commute
+//! come out right.
 
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// Whether the vector is a row of bytes and the operation predefined, which all ranks know alike.
+    /// Whether the vector is a row of bytes and the operation predefined, which all ranks know
+    /// alike.
     pub(crate) fn is_plain(&self) -> bool {
         self.element.is_dense() && self.reducer.is_predefined()
     }
@@ -46,7 +48,8 @@ impl Operand {
     }
 }
 
-/// Two rows: my partial result, and room for a partner's. They change roles when the result must land in the other.
+/// Two rows: my partial result, and room for a partner's. They change roles when the result must
+/// land in the other.
 pub(crate) struct Pair {
     pub(crate) current: *mut u8,
     pub(crate) spare: *mut u8,
@@ -65,8 +68,9 @@ impl Pair {
         Pair { current: home, spare: builder.row(room, &operand.element) }
     }
 
-    /// Combines the partner's part in `spare` with mine. With `free` the operands of a commutative operation may
-    /// change places, which saves the change of roles; without it both partners compute the same bits.
+    /// Combines the partner's part in `spare` with mine. With `free` the operands of a commutative
+    /// operation may change places, which saves the change of roles; without it both partners
+    /// compute the same bits.
     pub(crate) fn combine(
         &mut self,
         builder: &mut Builder,
@@ -118,8 +122,8 @@ pub(crate) struct Halved {
     pub(crate) given: Vec<(usize, Range<usize>)>,
 }
 
-/// Reduces so that each number ends with one position: in level k partners differ in bit k and split their positions,
-/// the one with the bit clear keeps the lower half.
+/// Reduces so that each number ends with one position: in level k partners differ in bit k and
+/// split their positions, the one with the bit clear keeps the lower half.
 pub(crate) fn halve(
     builder: &mut Builder,
     operand: &Operand,

@@ -1,8 +1,10 @@
-//! Collectives between the two groups of an intercommunicator (MPI 5.0, section 6.2.3 and the forms in 6.3 to 6.10).
+//! Collectives between the two groups of an intercommunicator (MPI 5.0, section 6.2.3 and the forms
+//! in 6.3 to 6.10).
 //!
-//! Data crosses between the groups once: rank 0 of each group leads, and the group's own collectives do the rest. Where
-//! sizes are known to pairs of ranks only (the "v" and "w" forms) every rank talks to every remote rank.
-//! Both groups use one context; they have no process in common, so no message can be mistaken.
+//! Data crosses between the groups once: rank 0 of each group leads, and the group's own
+//! collectives do the rest. Where sizes are known to pairs of ranks only (the "v" and "w" forms)
+//! every rank talks to every remote rank. Both groups use one context; they have no process in
+//! common, so no message can be mistaken.
 
 use towpath_base::ids::PeerIndex;
 
@@ -61,8 +63,9 @@ pub fn barrier(bridge: &Bridge) -> Result<Plan, PlanError> {
     builder.finish()
 }
 
-/// A plan that makes the words of both ranks 0 known to everybody: the first half of `words` is what rank 0 of the local
-/// group says (elsewhere it is only filled in), the second half becomes what rank 0 of the other group says.
+/// A plan that makes the words of both ranks 0 known to everybody: the first half of `words` is
+/// what rank 0 of the local group says (elsewhere it is only filled in), the second half becomes
+/// what rank 0 of the other group says.
 pub fn introduce(bridge: &Bridge, words: &Buffer) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if builder.rank() == 0 {
@@ -99,12 +102,14 @@ pub fn bcast(bridge: &Bridge, side: Side, data: &Buffer) -> Result<Plan, PlanErr
     builder.finish()
 }
 
-/// Whether a rooted collective of equal blocks goes through the leader of the leaves. Both groups must agree.
+/// Whether a rooted collective of equal blocks goes through the leader of the leaves. Both groups
+/// must agree.
 fn through_leader(bridge: &Bridge, collective: Collective, leaves: usize, bytes: i64) -> bool {
     bridge.call.selection.choose(collective, Size::of(leaves, bytes)) == Algorithm::Binomial
 }
 
-/// A plan that collects one equal block of each leaf at the root: `send` at the leaves, `receive` at the root.
+/// A plan that collects one equal block of each leaf at the root: `send` at the leaves, `receive`
+/// at the root.
 pub fn gather(bridge: &Bridge, side: Side, send: Option<&Buffer>, receive: Option<&Blocks>) -> Result<Plan, PlanError> {
     match (side, send, receive) {
         (Side::Root, _, Some(blocks))
@@ -160,7 +165,8 @@ pub fn gatherv(
     builder.finish()
 }
 
-/// A plan that gives each leaf its equal block of the root's buffer: `send` at the root, `receive` at the leaves.
+/// A plan that gives each leaf its equal block of the root's buffer: `send` at the root, `receive`
+/// at the leaves.
 pub fn scatter(
     bridge: &Bridge,
     side: Side,
@@ -220,7 +226,8 @@ pub fn scatterv(
     builder.finish()
 }
 
-/// A plan that gives every rank the blocks of the whole other group, for both forms. `send` is needed.
+/// A plan that gives every rank the blocks of the whole other group, for both forms. `send` is
+/// needed.
 pub fn allgather(bridge: &Bridge, arguments: &Allgather) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let Some(send) = &arguments.send else { return builder.finish() };
@@ -252,7 +259,8 @@ fn staggered<'a>(bridge: &Bridge<'a>) -> impl Iterator<Item = &'a PeerIndex> {
     after.iter().chain(before)
 }
 
-/// A plan that gives every rank its block of every remote rank, for all three forms. `send` is needed.
+/// A plan that gives every rank its block of every remote rank, for all three forms. `send` is
+/// needed.
 pub fn alltoall(bridge: &Bridge, arguments: &Alltoall) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if let Some(send) = &arguments.send {
@@ -291,7 +299,8 @@ fn reduce_at_leader(builder: &mut Builder, bridge: &Bridge, operand: &Operand) -
     row
 }
 
-/// A plan that leaves on every rank the combination of the other group's vectors. `operand.send` is needed.
+/// A plan that leaves on every rank the combination of the other group's vectors. `operand.send` is
+/// needed.
 pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     if let Some(row) = reduce_at_leader(&mut builder, bridge, operand) {
@@ -304,8 +313,8 @@ pub fn allreduce(bridge: &Bridge, operand: &Operand, receive: *mut u8) -> Result
     builder.finish()
 }
 
-/// A plan that spreads the combination of the other group's vectors over the local group: `counts` are the elements of
-/// the local ranks' blocks. `operand.send` is needed.
+/// A plan that spreads the combination of the other group's vectors over the local group: `counts`
+/// are the elements of the local ranks' blocks. `operand.send` is needed.
 pub fn reduce_scatter(bridge: &Bridge, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(bridge.call.team);
     let rank = builder.rank();

@@ -1,8 +1,9 @@
-//! Blocking collectives that send to all hosts at once: what the root broadcasts goes out once, and the network copies it.
+//! Blocking collectives that send to all hosts at once: what the root broadcasts goes out once, and
+//! the network copies it.
 //!
-//! Data is cut into messages of a fixed length, and one that is shorter ends it; so a receiver that expects less, or more, than the
-//! root sends stays in step all the same. Inside a host, and towards the root of a reduction, messages go as ever. The waiting is
-//! the caller's ([`Cast`]).
+//! Data is cut into messages of a fixed length, and one that is shorter ends it; so a receiver that
+//! expects less, or more, than the root sends stays in step all the same. Inside a host, and
+//! towards the root of a reduction, messages go as ever. The waiting is the caller's ([`Cast`]).
 
 use crate::buffers::{Blocks, Buffer, Element};
 use crate::gather::{self, Gather};
@@ -16,7 +17,8 @@ use crate::{Call, broadcast, reduce};
 pub trait Cast {
     /// Longest message in bytes.
     fn longest(&self) -> usize;
-    /// Sends a message of `length` bytes that `fill` writes, as soon as there is room for it. The memory is free then.
+    /// Sends a message of `length` bytes that `fill` writes, as soon as there is room for it. The
+    /// memory is free then.
     ///
     /// # Errors
     /// What keeps the message from being sent.
@@ -28,8 +30,8 @@ pub trait Cast {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
 }
 
-/// Whether a call should go by multicast where the communicator's hosts are so reached, and it pays for these lengths. All ranks come to
-/// the same answer.
+/// Whether a call should go by multicast where the communicator's hosts are so reached, and it pays
+/// for these lengths. All ranks come to the same answer.
 pub fn is_wanted(operation: &Operation, selection: &Selection, size: usize, pays: Pays) -> bool {
     let (collective, of) = match operation {
         Operation::Barrier => (Collective::Barrier, Size::of(size, 0)),
@@ -84,7 +86,8 @@ pub fn parts(operation: &Operation, call: &Call, bytes: &mut [u8]) -> Result<Par
     })
 }
 
-/// The plan that passes the data on inside a host: `call` has the processes of the host, of which `root` has the data.
+/// The plan that passes the data on inside a host: `call` has the processes of the host, of which
+/// `root` has the data.
 ///
 /// # Errors
 /// As [`Operation::plan`].

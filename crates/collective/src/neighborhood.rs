@@ -1,9 +1,11 @@
-//! The neighbourhood collectives (MPI 5.0, section 8.6) on any topology: all receives and sends at once.
+//! The neighbourhood collectives (MPI 5.0, section 8.6) on any topology: all receives and sends at
+//! once.
 //!
-//! A pair of ranks may be neighbours several times. The turn of an edge says which of its messages belong together:
-//! on a graph the k-th edge to a rank meets the k-th edge of that rank from here, in the order of the lists; on a grid what
-//! is sent in the negative direction of a dimension is received from the positive one (also where both neighbours are
-//! the same process, on periodic dimensions of size 1 and 2).
+//! A pair of ranks may be neighbours several times. The turn of an edge says which of its messages
+//! belong together: on a graph the k-th edge to a rank meets the k-th edge of that rank from here,
+//! in the order of the lists; on a grid what is sent in the negative direction of a dimension is
+//! received from the positive one (also where both neighbours are the same process, on periodic
+//! dimensions of size 1 and 2).
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -41,7 +43,8 @@ impl Neighbors {
         Neighbors { sources: numbered(sources), destinations: numbered(destinations) }
     }
 
-    /// Neighbours on a Cartesian grid: for each dimension the rank in the negative and in the positive direction.
+    /// Neighbours on a Cartesian grid: for each dimension the rank in the negative and in the
+    /// positive direction.
     pub fn on_grid(dimensions: &[(Option<usize>, Option<usize>)]) -> Neighbors {
         let mut neighbors = Neighbors::default();
         for (dimension, &(negative, positive)) in dimensions.iter().enumerate() {
@@ -113,8 +116,9 @@ impl Neighborly<'_> {
         builder.finish()
     }
 
-    /// Its messages as the parts of an exchange among `peers` under this number: writes them to `sends` and `receives`
-    /// and says how many they are. `None` where they are too many, or data has gaps: then only a plan will do.
+    /// Its messages as the parts of an exchange among `peers` under this number: writes them to
+    /// `sends` and `receives` and says how many they are. `None` where they are too many, or data
+    /// has gaps: then only a plan will do.
     pub fn parts(
         &self,
         peers: &[PeerIndex],

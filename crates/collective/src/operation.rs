@@ -1,4 +1,5 @@
-//! A collective call on one group, with its arguments checked: what is to happen, before it is decided how.
+//! A collective call on one group, with its arguments checked: what is to happen, before it is
+//! decided how.
 
 use crate::allgather::{self, Allgather};
 use crate::alltoall::{self, Alltoall};

@@ -1,9 +1,9 @@
 //! Plans: the steps of one collective call and what each must wait for.
 //!
-//! A plan is a directed graph without cycles. Every step counts the steps that it still waits for and knows the steps
-//! that wait for it; edges lie in one list, chained per step in the order in which they were made. Invariant: steps
-//! that the same event releases start in the order of their numbers, so that messages of one pair with one tag
-//! match in order.
+//! A plan is a directed graph without cycles. Every step counts the steps that it still waits for
+//! and knows the steps that wait for it; edges lie in one list, chained per step in the order in
+//! which they were made. Invariant: steps that the same event releases start in the order of their
+//! numbers, so that messages of one pair with one tag match in order.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
@@ -83,12 +83,12 @@ impl Plan {
         self.context
     }
 
-    /// Begins to execute the plan. `sequence` numbers the collective calls of the communicator and must be equal
-    /// on all its ranks; its lower 16 bits count.
+    /// Begins to execute the plan. `sequence` numbers the collective calls of the communicator and
+    /// must be equal on all its ranks; its lower 16 bits count.
     ///
     /// # Safety
-    /// All memory that was named when the plan was built must live until the run is done, unused by others as the
-    /// standard asks of the buffers of a collective call.
+    /// All memory that was named when the plan was built must live until the run is done, unused by
+    /// others as the standard asks of the buffers of a collective call.
     pub unsafe fn start(self, sequence: u32) -> Run {
         Run::new(self, sequence)
     }
@@ -104,6 +104,6 @@ impl Plan {
     }
 }
 
-// SAFETY: the pointers of a plan are used only by the thread that executes it; requests move between threads under
-// the lock of their table.
+// SAFETY: the pointers of a plan are used only by the thread that executes it; requests move
+// between threads under the lock of their table.
 unsafe impl Send for Plan {}

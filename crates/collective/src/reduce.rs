@@ -1,8 +1,9 @@
-//! MPI_REDUCE (6.9.1): a binomial tree in the order of ranks for short vectors; halving followed by a gather of the
-//! parts (Rabenseifner 2004) for long ones.
+//! MPI_REDUCE (6.9.1): a binomial tree in the order of ranks for short vectors; halving followed by
+//! a gather of the parts (Rabenseifner 2004) for long ones.
 //!
-//! The tree keeps the order of operands for every root: the ranks above the root form a binomial tree upwards, those
-//! below its mirror image downwards, and every subtree is an interval that ends at its node.
+//! The tree keeps the order of operands for every root: the ranks above the root form a binomial
+//! tree upwards, those below its mirror image downwards, and every subtree is an interval that ends
+//! at its node.
 
 use crate::Call;
 use crate::builder::{Builder, Mark};
@@ -13,7 +14,8 @@ use crate::tree::{Binomial, Fold};
 
 pub use crate::halving::Operand;
 
-/// A plan that combines the vectors of all ranks in `receive` at the root. Elsewhere `receive` is not used.
+/// A plan that combines the vectors of all ranks in `receive` at the root. Elsewhere `receive` is
+/// not used.
 pub fn reduce(call: &Call, root: usize, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let result = (call.team.rank == root).then_some(receive);
@@ -31,7 +33,8 @@ pub(crate) fn append(builder: &mut Builder, call: &Call, root: usize, operand: &
     builder.phase();
 }
 
-/// The ranks that send to me with whether they stand for lower ranks than mine, nearest first, and whom I send to.
+/// The ranks that send to me with whether they stand for lower ranks than mine, nearest first, and
+/// whom I send to.
 fn place(rank: usize, root: usize, size: usize) -> (Option<usize>, Vec<(usize, bool)>) {
     let mut children = Vec::new();
     let mut parent = None;
@@ -113,7 +116,8 @@ fn rabenseifner(builder: &mut Builder, root: usize, operand: &Operand, result: O
     }
 }
 
-/// Undoes the halving towards the number `aim`: in each level the half that differs from it hands its part over.
+/// Undoes the halving towards the number `aim`: in each level the half that differs from it hands
+/// its part over.
 fn collect(
     builder: &mut Builder,
     operand: &Operand,

@@ -1,5 +1,6 @@
-//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): halving in an order of blocks that leaves each rank with its
-//! own, or every rank collecting its block from all others, which moves the fewest bytes when blocks are large.
+//! MPI_REDUCE_SCATTER_BLOCK and MPI_REDUCE_SCATTER (6.10): halving in an order of blocks that
+//! leaves each rank with its own, or every rank collecting its block from all others, which moves
+//! the fewest bytes when blocks are large.
 //!
 //! Both keep the order of operands.
 
@@ -10,8 +11,9 @@ use crate::plan::{Plan, PlanError};
 use crate::select::{Algorithm, Collective, Size};
 use crate::tree::Fold;
 
-/// A plan that combines the vectors of all ranks and leaves block `rank` of the result in `receive`. `counts` are the
-/// elements of the blocks; `operand.count` is their sum. In place, the vector lies in `receive`.
+/// A plan that combines the vectors of all ranks and leaves block `rank` of the result in
+/// `receive`. `counts` are the elements of the blocks; `operand.count` is their sum. In place, the
+/// vector lies in `receive`.
 pub fn reduce_scatter(call: &Call, operand: &Operand, counts: &[i64], receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let size = Size::of(builder.size(), operand.bytes()).commutative(operand.reducer.is_commutative());
@@ -37,7 +39,8 @@ fn halving(builder: &mut Builder, operand: &Operand, counts: &[i64], receive: *m
     let element = &operand.element;
     let input = operand.send.unwrap_or(receive);
     let blocks = starts_of(counts);
-    // The blocks of the numbers in the order of their positions; starts of blocks and of positions in that order.
+    // The blocks of the numbers in the order of their positions; starts of blocks and of positions
+    // in that order.
     let mut ordered = vec![0i64; counts.len()];
     let mut positions = vec![0i64];
     let mut filled = 0;

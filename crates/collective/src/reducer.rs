@@ -1,8 +1,9 @@
-//! Reductions as the plans see them: a predefined kernel, or the program's own function (MPI 5.0, section 6.9).
+//! Reductions as the plans see them: a predefined kernel, or the program's own function (MPI 5.0,
+//! section 6.9).
 //!
-//! Both compute `inout[i] = input[i] op inout[i]`, so `input` is always the operand of the lower ranks. Plans keep the
-//! order of ranks even for commutative operations wherever two ranks compute the same result, because only then do
-//! both get the same bits.
+//! Both compute `inout[i] = input[i] op inout[i]`, so `input` is always the operand of the lower
+//! ranks. Plans keep the order of ranks even for commutative operations wherever two ranks compute
+//! the same result, because only then do both get the same bits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +51,8 @@ impl Reducer {
     /// Computes `inout[i] = input[i] op inout[i]` for `count` elements.
     ///
     /// # Safety
-    /// Both rows must have `count` elements of the type that the operation was made for, and must not overlap.
+    /// Both rows must have `count` elements of the type that the operation was made for, and must
+    /// not overlap.
     pub unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: i64) {
         match &self.function {
             // SAFETY: promised by the caller.

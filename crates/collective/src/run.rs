@@ -1,8 +1,9 @@
 //! Executes plans without blocking.
 //!
-//! [`Run::post`] starts and completes messages and is called with the engine in hand; [`Run::compute`] copies and
-//! reduces, and is called without it, because a reduction may be a function of the program. Any number of runs
-//! progress side by side. Invariant: a step is in at most one of "waiting", "ready", "under way" and "done".
+//! [`Run::post`] starts and completes messages and is called with the engine in hand;
+//! [`Run::compute`] copies and reduces, and is called without it, because a reduction may be a
+//! function of the program. Any number of runs progress side by side. Invariant: a step is in at
+//! most one of "waiting", "ready", "under way" and "done".
 
 use std::collections::VecDeque;
 
@@ -26,7 +27,8 @@ pub enum Progress {
 /// Why a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no rank hangs.
+    /// A rank sent more than this rank expected. All steps were executed nevertheless, so that no
+    /// rank hangs.
     #[error("a rank sent more data than this rank expects; counts and datatypes of the ranks do not fit together")]
     Truncated,
     /// A process of the communicator died; the remaining steps are not executed.
@@ -61,7 +63,8 @@ impl Run {
     }
 
     pub(crate) fn held(plan: Plan, sequence: u32) -> Run {
-        // Most plans are so short that all of it may be under way at once; none needs a list to grow step by step.
+        // Most plans are so short that all of it may be under way at once; none needs a list to
+        // grow step by step.
         let room = plan.steps.len().min(64);
         Run {
             plan,
@@ -74,7 +77,8 @@ impl Run {
         }
     }
 
-    /// Executes the plan, once more or for the first time, with the sequence number it has (persistent requests).
+    /// Executes the plan, once more or for the first time, with the sequence number it has
+    /// (persistent requests).
     ///
     /// # Safety
     /// As [`Plan::start`].
@@ -103,7 +107,8 @@ impl Run {
         }
     }
 
-    /// Starts the messages that are due and completes those that arrived. Calls no function of the program.
+    /// Starts the messages that are due and completes those that arrived. Calls no function of the
+    /// program.
     pub fn post<M: Messages + ?Sized>(&mut self, messages: &mut M) -> Progress {
         loop {
             let mut moved = false;
@@ -134,14 +139,15 @@ impl Run {
         }
     }
 
-    /// Copies and reduces what is due. May call the program's reduction function, so no lock may be held.
+    /// Copies and reduces what is due. May call the program's reduction function, so no lock may be
+    /// held.
     pub fn compute(&mut self) {
         while self.failure != Some(Failure::Lost)
             && let Some(step) = self.ready_local.pop_front()
         {
             match &self.plan.steps[step as usize].action {
-                // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan keep steps on the
-                // same memory apart.
+                // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan
+                // keep steps on the same memory apart.
                 Action::Copy { from, to } => unsafe { crate::buffers::Piece::copy(from, to) },
                 Action::Reduce { input, inout, count } => {
                     let reducer = self.plan.reducer.as_ref().expect("a plan with reductions has a reducer");
@@ -170,7 +176,8 @@ impl Run {
         let tag = |turn: u16| tag(self.sequence, turn);
         let plan = &self.plan;
         let ticket = match &plan.steps[step as usize].action {
-            // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan keep it unchanged.
+            // SAFETY: `Plan::start` was promised that the memory lives; the edges of the plan keep
+            // it unchanged.
             Action::Send { peer, turn, piece } => unsafe {
                 messages.start_send(*peer, plan.context, tag(*turn), plan.rank, piece.source())
             },
@@ -212,7 +219,8 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if !self.under_way.is_empty() {
-            // Messages to and from the living may still touch the intermediate memory of a run that lost a peer.
+            // Messages to and from the living may still touch the intermediate memory of a run that
+            // lost a peer.
             std::mem::forget(std::mem::take(&mut self.plan.memory));
         }
     }

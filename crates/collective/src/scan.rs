@@ -1,7 +1,9 @@
-//! MPI_SCAN and MPI_EXSCAN (6.11) by distance doubling (Hillis and Steele 1986): in round k every rank combines what the
-//! rank 2^k below has with its own. The lower operand is always the one received, so the order is kept without copies.
+//! MPI_SCAN and MPI_EXSCAN (6.11) by distance doubling (Hillis and Steele 1986): in round k every
+//! rank combines what the rank 2^k below has with its own. The lower operand is always the one
+//! received, so the order is kept without copies.
 //!
-//! The exclusive scan shifts the vectors up by one rank first; ranks 1 and above then do an inclusive scan.
+//! The exclusive scan shifts the vectors up by one rank first; ranks 1 and above then do an
+//! inclusive scan.
 
 use crate::Call;
 use crate::builder::Builder;
@@ -16,8 +18,8 @@ pub fn scan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, Pl
     builder.finish()
 }
 
-/// A plan that leaves in `receive` the combination of the vectors of the ranks below mine; on rank 0 `receive` stays
-/// as it is.
+/// A plan that leaves in `receive` the combination of the vectors of the ranks below mine; on rank
+/// 0 `receive` stays as it is.
 pub fn exscan(call: &Call, operand: &Operand, receive: *mut u8) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let (rank, size) = (builder.rank(), builder.size());

@@ -1,4 +1,5 @@
-//! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of the gather, with the same trees and the same packing.
+//! MPI_SCATTER and MPI_SCATTERV (6.6): the mirror image of the gather, with the same trees and the
+//! same packing.
 
 use crate::Call;
 use crate::buffers::{Blocks, Buffer, Piece};
@@ -18,7 +19,8 @@ pub struct Scatter {
     pub receive: Option<Buffer>,
 }
 
-/// A plan that gives each rank its block of the root's buffer. All ranks must know whether the blocks are equal.
+/// A plan that gives each rank its block of the root's buffer. All ranks must know whether the
+/// blocks are equal.
 pub fn scatter(call: &Call, arguments: &Scatter) -> Result<Plan, PlanError> {
     let mut builder = Builder::new(call.team);
     let bytes = match (&arguments.receive, &arguments.send) {

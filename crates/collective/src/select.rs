@@ -1,9 +1,10 @@
 //! Which algorithm executes which collective: a table, and the choice the user may force.
 //!
-//! A blocking call on one host can go over a board ([`crate::board`]); everything else is a plan of messages.
-//! Rows are read from top to bottom; the first that fits wins, and the last row of each collective fits everything.
-//! The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`) forces an algorithm wherever its hard conditions hold,
-//! whatever the sizes. Every rank must come to the same choice, so only what all ranks know may decide.
+//! A blocking call on one host can go over a board ([`crate::board`]); everything else is a plan of
+//! messages. Rows are read from top to bottom; the first that fits wins, and the last row of each
+//! collective fits everything. The setting `TOWPATH_COLLECTIVE` (`allreduce:ring,bcast:chain`)
+//! forces an algorithm wherever its hard conditions hold, whatever the sizes. Every rank must come
+//! to the same choice, so only what all ranks know may decide.
 
 use towpath_base::ids::PeerIndex;
 
@@ -183,17 +184,19 @@ pub const TABLE: &[Row] = &[
     board(Collective::Bcast, Crowd::Fitting, ALL, 128 << 10),
     board(Collective::Bcast, Crowd::Crowded, ALL, 4 << 20),
     multicast(Collective::Bcast, ALL, 256 << 10),
-    // Between hosts each message costs system calls and wake-ups, so the many small parts of a scatter do not pay. Microseconds over TCP
-    // until the root knows that all have it: binomial / scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are
-    // namespaces of two cores, frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several copies over the
-    // root's wire, which costs nothing here, a chain one: beyond 64 KiB it is chosen even where it is a little slower.
+    // Between hosts each message costs system calls and wake-ups, so the many small parts of a
+    // scatter do not pay. Microseconds over TCP until the root knows that all have it: binomial /
+    // scatter_allgather / chain (benchmarks/between/mpi.c, hosts that are namespaces of two cores,
+    // frames of 9000 bytes, two rounds, 2026-11-22). A binomial tree sends several copies over the
+    // root's wire, which costs nothing here, a chain one: beyond 64 KiB it is chosen even where it
+    // is a little slower.
     //
     // | hosts, ranks | 32 KiB | 64 KiB | 256 KiB | 1 MiB | 4 MiB |
     // |---|---|---|---|---|---|
     // | 2, 4 | 52/92/71 | 135/129/219 | 205/360/315 | 343/1216/831 | 2088/3763/3662 |
     // | 4, 4 | 377/794/540 | 446/889/612 | 1167/1421/800 | 2324/3869/2257 | 6682/9432/8985 |
     // | 4, 8 | 225/457/621 | 328/556/581 | 853/1189/847 | 2045/4017/2368 | 7609/11608/8796 |
-    // | 8, 8 | 2437/1819/835 | 1761/1735/961 | 2497/2685/1386 | 5745/10643/4663 | 13465/21035/16987 |
+    // | 8,8 | 2437/1819/835 | 1761/1735/961 | 2497/2685/1386 | 5745/10643/4663 | 13465/21035/16987|
     // | 8, 16 | 635/2098/2979 | 1074/2544/2640 | 2126/4137/2168 | 6159/8522/6334 | |
     // | 8, 32 | 1383/5522/4081 | 2157/5450/3486 | 4440/9551/5838 | 10485/15772/13173 | |
     on_hosts(2, row(Collective::Bcast, Algorithm::Binomial, ALL, 64 << 10)),
@@ -344,7 +347,8 @@ impl Selection {
         Selection { forced: vec![(collective, algorithm)], ..Selection::default() }
     }
 
-    /// The algorithm for a collective: the forced one where its hard conditions hold, else the first row that fits.
+    /// The algorithm for a collective: the forced one where its hard conditions hold, else the
+    /// first row that fits.
     pub fn choose(&self, collective: Collective, size: Size) -> Algorithm {
         self.forced(collective, size).unwrap_or_else(|| {
             allowed_rows(collective, size)

@@ -1,7 +1,8 @@
-//! Shapes that several algorithms share: binomial trees, intervals around a root, and the fold to a power of two.
+//! Shapes that several algorithms share: binomial trees, intervals around a root, and the fold to a
+//! power of two.
 //!
-//! Everything here is arithmetic on ranks. A binomial tree over `0..n` covers with each node `v` the contiguous
-//! interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
+//! Everything here is arithmetic on ranks. A binomial tree over `0..n` covers with each node `v`
+//! the contiguous interval `v..v + 2^t`, where `t` is the number of trailing zero bits of `v`.
 
 /// The place of one node in a binomial tree over `0..size` with root 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,15 +43,16 @@ pub(crate) fn absolute(relative: usize, root: usize, size: usize) -> usize {
     (relative + root) % size
 }
 
-/// `first..first + number` counted from the root, as at most two intervals (start, length) of ranks.
+/// `first..first + number` counted from the root, as at most two intervals (start, length) of
+/// ranks.
 pub(crate) fn intervals(first: usize, number: usize, root: usize, size: usize) -> Vec<(usize, usize)> {
     let start = absolute(first, root, size);
     let head = number.min(size - start);
     if head == number { vec![(start, number)] } else { vec![(start, head), (0, number - head)] }
 }
 
-/// A set of ranks of which a power of two goes on: the first `2 * extra` ranks pair up, the odd one of each pair goes on.
-/// Neighbours pair up so that the order of operands is kept.
+/// A set of ranks of which a power of two goes on: the first `2 * extra` ranks pair up, the odd one
+/// of each pair goes on. Neighbours pair up so that the order of operands is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     /// How many go on.

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p towpath-datatype --example pack_speed [name part]`
 //!
-//! Columns are GB of payload a second, the best of several batches: a plain copy, the hand loop, the whole message in
-//! one call, and the message in pieces of 32 KiB; packing before unpacking.
+//! Columns are GB of payload a second, the best of several batches: a plain copy, the hand loop,
+//! the whole message in one call, and the message in pieces of 32 KiB; packing before unpacking.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -145,7 +145,8 @@ fn lists(cases: &mut Vec<Case>, bytes: usize) {
     cases.push(listed(format!("indexed_1to8 {} KB", bytes / 1024), blocks));
 }
 
-/// Records of a double and an integer, in 16 bytes each: the integer last, so that both are one block, or first.
+/// Records of a double and an integer, in 16 bytes each: the integer last, so that both are one
+/// block, or first.
 fn structure(cases: &mut Vec<Case>, bytes: usize, integer_first: bool) {
     let types = [Basic::Double, Basic::Int].map(Datatype::named);
     let offsets: [usize; 2] = if integer_first { [8, 0] } else { [0, 8] };
@@ -211,7 +212,8 @@ fn nested(cases: &mut Vec<Case>, bytes: usize) {
     });
 }
 
-/// Best time of many batches of about 0.2 ms, in GB a second: short enough to be undisturbed now and then on a busy machine.
+/// Best time of many batches of about 0.2 ms, in GB a second: short enough to be undisturbed now
+/// and then on a busy machine.
 fn speed(bytes: usize, mut work: impl FnMut()) -> f64 {
     work();
     let start = Instant::now();

@@ -1,7 +1,8 @@
-//! Speed of the reduction kernels: `cargo run --release -p towpath-datatype --example reduce_speed`.
+//! Speed of the reduction kernels: `cargo run --release -p towpath-datatype --example
+//! reduce_speed`.
 //!
-//! Prints, for each operation on each type, gigabytes of input combined per second, in the first-level cache (4 KiB) and
-//! beyond the second (4 MiB): the best of several rounds.
+//! Prints, for each operation on each type, gigabytes of input combined per second, in the
+//! first-level cache (4 KiB) and beyond the second (4 MiB): the best of several rounds.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,12 +1,13 @@
-//! Copies from one layout to another without packed bytes in between, for any part of a message, so that two processes may
-//! share the work.
+//! Copies from one layout to another without packed bytes in between, for any part of a message, so
+//! that two processes may share the work.
 //!
-//! Two nests whose blocks have the same length, or of which one's are a multiple of the other's, are copied block to
-//! block: both walk their loops, and as far as neither begins a new row a kernel moves what lies between. Other blocks go
-//! through a buffer that stays in the first-level cache.
+//! Two nests whose blocks have the same length, or of which one's are a multiple of the other's,
+//! are copied block to block: both walk their loops, and as far as neither begins a new row a
+//! kernel moves what lies between. Other blocks go through a buffer that stays in the first-level
+//! cache.
 //!
-//! A nest travels to another process as the words of a [`Strides`]: the length of a block, and count and stride of each loop,
-//! the outermost first.
+//! A nest travels to another process as the words of a [`Strides`]: the length of a block, and
+//! count and stride of each loop, the outermost first.
 
 use std::mem::MaybeUninit;
 
@@ -16,7 +17,8 @@ use crate::kernel::{Grid, GridKernel, grid_kernel};
 use crate::plan::{Loop, MAX_LOOPS, Nest};
 use crate::walk::{WALKED_LOOPS, Walker, walk_nest};
 
-/// Different blocks are copied through a buffer of this many bytes, which stays in the first-level cache.
+/// Different blocks are copied through a buffer of this many bytes, which stays in the first-level
+/// cache.
 const BOUNCE_BYTES: usize = 8192;
 
 /// A nest whose first block is at an address.
@@ -39,7 +41,8 @@ impl Placed<'_> {
     }
 }
 
-/// Bytes from the lowest byte of a nest to its first block, and to behind its highest byte; `None` beyond all memory.
+/// Bytes from the lowest byte of a nest to its first block, and to behind its highest byte; `None`
+/// beyond all memory.
 fn extent(nest: &Nest) -> Option<(usize, usize)> {
     let (mut below, mut above) = (0usize, nest.block);
     for step in nest.loops() {
@@ -92,13 +95,14 @@ pub unsafe fn copy_across(from: &Layout, to: &Layout, position: usize, length: u
 /// Copies packed bytes `position..position + length` of one nest to the same place of another.
 ///
 /// # Safety
-/// Both nests hold that many bytes; those of `from` must be readable, those of `to` writable, and they must not overlap.
+/// Both nests hold that many bytes; those of `from` must be readable, those of `to` writable, and
+/// they must not overlap.
 pub(crate) unsafe fn copy_nests(from: Placed, to: Placed, position: usize, length: usize) {
     if length == 0 {
         return;
     }
-    // SAFETY: the bytes that the caller vouches for; a packing walk only reads from its user side, an unpacking one from
-    // its packed side.
+    // SAFETY: the bytes that the caller vouches for; a packing walk only reads from its user side,
+    // an unpacking one from its packed side.
     unsafe {
         if to.nest.is_dense() {
             walk_nest::<true>(from.nest, from.first, to.first.wrapping_add(position), position, length);
@@ -115,8 +119,8 @@ pub(crate) unsafe fn copy_nests(from: Placed, to: Placed, position: usize, lengt
     }
 }
 
-/// Moves `length` bytes through a buffer: `carry` gets its address, how many bytes are done, and how many come next, which
-/// it brings there and takes from there.
+/// Moves `length` bytes through a buffer: `carry` gets its address, how many bytes are done, and
+/// how many come next, which it brings there and takes from there.
 pub(crate) fn bounce(length: usize, carry: impl Fn(*mut u8, usize, usize)) {
     let mut buffer = [MaybeUninit::<u8>::uninit(); BOUNCE_BYTES];
     for done in (0..length).step_by(BOUNCE_BYTES) {
@@ -174,7 +178,8 @@ impl Pair {
         Some(Pair { from: Loops::cut(from, block), to: Loops::cut(to, block), block, kernel: grid_kernel(block), far })
     }
 
-    /// Copies packed bytes `position..position + length`: what is left of a cut block, whole ones, and the beginning of one.
+    /// Copies packed bytes `position..position + length`: what is left of a cut block, whole ones,
+    /// and the beginning of one.
     ///
     /// # Safety
     /// As [`copy_nests`].

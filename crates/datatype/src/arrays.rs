@@ -1,7 +1,8 @@
 //! Parts of arrays: subarray (MPI 5.0, section 5.1.3) and distributed array (section 5.1.4).
 //!
-//! Both add one dimension after the other, innermost first, and finally set the bounds to those of the whole array.
-//! A dimension of a distributed array is a row of equal blocks, dealt out in turn, and perhaps a shorter last one.
+//! Both add one dimension after the other, innermost first, and finally set the bounds to those of
+//! the whole array. A dimension of a distributed array is a row of equal blocks, dealt out in turn,
+//! and perhaps a shorter last one.
 
 use crate::body::Body;
 use crate::constants::{
@@ -153,7 +154,8 @@ fn block(arguments: &Darray, index: usize) -> Result<i64> {
     }
 }
 
-/// One dimension of a distributed array: `size` elements in blocks, dealt out to the processes in turn.
+/// One dimension of a distributed array: `size` elements in blocks, dealt out to the processes in
+/// turn.
 struct Part {
     size: i64,
     processes: i64,
@@ -169,7 +171,8 @@ impl Part {
         let mine = if self.mine < whole { (whole - self.mine - 1) / self.processes + 1 } else { 0 };
         let mut body = Body::empty();
         if mine > 0 {
-            // With a single block the distance to the next is not needed, and may not even be a number.
+            // With a single block the distance to the next is not needed, and may not even be a
+            // number.
             let round = if mine > 1 { bytes(self.processes * self.block)? } else { 0 };
             body =
                 inner.repeated(self.block, stride)?.repeated(mine, round)?.shifted(bytes(self.mine * self.block)?)?;

@@ -1,8 +1,10 @@
-//! The predefined named datatypes of MPI 5.0 (section 3.2.2, tables 3.1 to 3.4, and chapter 20 for the handle numbers).
+//! The predefined named datatypes of MPI 5.0 (section 3.2.2, tables 3.1 to 3.4, and chapter 20 for
+//! the handle numbers).
 //!
-//! A [`Basic`] knows its name, its place in the standard's ABI, its size and alignment in this machine's C and Fortran
-//! compilers (x86-64 and aarch64 Linux), its size in the "external32" representation and what kind of number it is.
-//! Every derived type is a sequence of these. Pair types (`MPI_DOUBLE_INT`) are predefined, but made of two numbers.
+//! A [`Basic`] knows its name, its place in the standard's ABI, its size and alignment in this
+//! machine's C and Fortran compilers (x86-64 and aarch64 Linux), its size in the "external32"
+//! representation and what kind of number it is. Every derived type is a sequence of these. Pair
+//! types (`MPI_DOUBLE_INT`) are predefined, but made of two numbers.
 
 /// A floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +46,8 @@ pub enum Class {
     Marker,
 }
 
-/// Which row of "types allowed for predefined reduction operations" (MPI 5.0, section 6.9.2) a type belongs to.
+/// Which row of "types allowed for predefined reduction operations" (MPI 5.0, section 6.9.2) a type
+/// belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group {
     /// C integer.
@@ -79,7 +82,8 @@ struct Row {
 
 macro_rules! basics {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $group:ident, $alignment:literal, $external:literal;)*) => {
-        /// A predefined named datatype; the discriminant is its handle number in the standard's ABI.
+        /// A predefined named datatype; the discriminant is its handle number in the standard's
+        /// ABI.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Basic { $(#[doc = concat!("`", $name, "`")] $variant = $number,)* }
@@ -96,8 +100,9 @@ macro_rules! basics {
 use Class::{Byte, Character, Complex, Float as Real, Logical, Marker, Packed, Pair, Signed, Unsigned};
 use Float::{Double, Extended, Half, Quad, Single};
 
-// Variant, number, name, class, group, alignment, size in external32 (table 14.2; `long` has 4 bytes there, and
-// the sized LOGICALs and small REALs, which the table leaves out, keep their own size).
+// Variant, number, name, class, group, alignment, size in external32 (table 14.2; `long` has 4
+// bytes there, and the sized LOGICALs and small REALs, which the table leaves out, keep their own
+// size).
 basics! {
     Aint = 0x201, "MPI_AINT", Signed(8), MultiLanguage, 8, 8;
     Count = 0x202, "MPI_COUNT", Signed(8), MultiLanguage, 8, 8;
@@ -142,7 +147,8 @@ basics! {
     // No longer in the standard, but in the MPICH interface; numbers that the standard leaves free.
     LowerBound = 0x23d, "MPI_LB", Marker, None, 1, 0;
     UpperBound = 0x23e, "MPI_UB", Marker, None, 1, 0;
-    // Not in the standard, but a C type of the MPICH interface; a number that the standard leaves free.
+    // Not in the standard, but a C type of the MPICH interface; a number that the standard leaves
+    // free.
     CFloat16 = 0x23f, "MPIX_C_FLOAT16", Real(Half), Floating, 2, 2;
     Int8 = 0x240, "MPI_INT8_T", Signed(1), CInteger, 1, 1;
     Uint8 = 0x241, "MPI_UINT8_T", Unsigned(1), CInteger, 1, 1;
@@ -220,7 +226,8 @@ impl Basic {
         &ROWS[INDEX[self as usize - FIRST] as usize - 1]
     }
 
-    /// The type with this handle number of the standard's ABI; none if the number belongs to no type.
+    /// The type with this handle number of the standard's ABI; none if the number belongs to no
+    /// type.
     pub fn from_number(number: u32) -> Option<Basic> {
         let index = *INDEX.get((number as usize).checked_sub(FIRST)?)?;
         Some(ROWS[usize::from(index).checked_sub(1)?].basic)

@@ -1,10 +1,12 @@
-//! What a datatype amounts to: bounds, sizes, plan. Every constructor is a few of the operations below.
+//! What a datatype amounts to: bounds, sizes, plan. Every constructor is a few of the operations
+//! below.
 //!
-//! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the least and the greatest of the type map, unless
-//! a component was resized; then only the resized components count ("markers"). MPI_LB and MPI_UB of MPI-1 are markers of one
-//! bound only. A structure's extent is rounded up to
-//! the alignment of its members. An empty type map has all bounds 0 and leaves those of its surroundings alone.
-//! Everything is `i64` and checked: a type whose bounds do not fit is an error, never a wrapped number.
+//! Bounds follow MPI 5.0, section 5.1.7: lower and upper bound are the least and the greatest of
+//! the type map, unless a component was resized; then only the resized components count
+//! ("markers"). MPI_LB and MPI_UB of MPI-1 are markers of one bound only. A structure's extent is
+//! rounded up to the alignment of its members. An empty type map has all bounds 0 and leaves those
+//! of its surroundings alone. Everything is `i64` and checked: a type whose bounds do not fit is an
+//! error, never a wrapped number.
 
 use crate::basic::Basic;
 use crate::error::{Error, Result};
@@ -119,8 +121,9 @@ impl Body {
         self.elements > 0 || self.lb_marked || self.ub_marked
     }
 
-    /// The same number of elements with other bounds and layout: copies of `self` between the displacements `low`
-    /// and `high`, `copies` of them. The plan relies on bounds that fit, so it is made last.
+    /// The same number of elements with other bounds and layout: copies of `self` between the
+    /// displacements `low` and `high`, `copies` of them. The plan relies on bounds that fit, so it
+    /// is made last.
     fn copies(&self, copies: i64, low: i64, high: i64, plan: impl FnOnce() -> Plan) -> Result<Body> {
         let (lb, ub) = (self.lb.checked_add(low), self.ub.checked_add(high));
         let (true_lb, true_ub) = match self.size {

@@ -1,4 +1,5 @@
-//! Constants of the standard's ABI (MPI 5.0, chapter 20) that are arguments of datatype constructors.
+//! Constants of the standard's ABI (MPI 5.0, chapter 20) that are arguments of datatype
+//! constructors.
 
 /// `MPI_UNDEFINED`
 pub const UNDEFINED: i64 = -32766;

@@ -1,7 +1,9 @@
-//! The constructors of derived datatypes with strides, lists and members (MPI 5.0, sections 5.1.2 and 5.1.7).
+//! The constructors of derived datatypes with strides, lists and members (MPI 5.0, sections 5.1.2
+//! and 5.1.7).
 //!
-//! Counts and displacements are `i64` in all of them; [`Form`] says which form of the function the program called.
-//! Arguments are checked, bounds computed without wrapping, and the plan composed from the children's plans.
+//! Counts and displacements are `i64` in all of them; [`Form`] says which form of the function the
+//! program called. Arguments are checked, bounds computed without wrapping, and the plan composed
+//! from the children's plans.
 
 use crate::body::Body;
 use crate::datatype::{Datatype, Form};

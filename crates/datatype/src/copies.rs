@@ -1,7 +1,8 @@
 //! Whole copies of a plan one after the other: most of all arrays of structures.
 //!
-//! Copies of a short list are not moved copy by copy but, with AVX-512, several at once by a permutation, and else one
-//! block of many copies after the other: each is then a strided loop for a kernel.
+//! Copies of a short list are not moved copy by copy but, with AVX-512, several at once by a
+//! permutation, and else one block of many copies after the other: each is then a strided loop for
+//! a kernel.
 
 use crate::kernel::grid_kernel;
 #[cfg(target_arch = "x86_64")]
@@ -9,7 +10,8 @@ use crate::kernel::{Level, Pattern, pack_records};
 use crate::plan::{Plan, Shape};
 use crate::walk::{Moved, walk};
 
-/// Short lists repeated often are moved block by block over a batch of copies of about this many packed bytes.
+/// Short lists repeated often are moved block by block over a batch of copies of about this many
+/// packed bytes.
 const BATCH_BYTES: usize = 8192;
 
 /// Lists of at most so many blocks are treated that way.
@@ -19,7 +21,8 @@ const BATCH_BLOCKS: usize = 16;
 #[cfg(target_arch = "x86_64")]
 const PERMUTED_COPIES: usize = 16;
 
-/// Packs copies of a short list by permutations, and answers how many: none where that does not work.
+/// Packs copies of a short list by permutations, and answers how many: none where that does not
+/// work.
 ///
 /// # Safety
 /// As [`walk_copies`]; `user` is the address of the list's offset 0 in the first copy.
@@ -40,8 +43,9 @@ unsafe fn pack_permuted(child: &Plan, copies: usize, stride: isize, user: *mut u
     };
     let Some((pattern, low, span)) = made else { return 0 };
     let from = user.wrapping_offset(low as isize);
-    // SAFETY: from the lowest block of the first copy to the end of the last copy there is a block on every page, since
-    // copies are less than a page apart; the packed bytes are those of the copies. The level was asked for.
+    // SAFETY: from the lowest block of the first copy to the end of the last copy there is a block
+    // on every page, since copies are less than a page apart; the packed bytes are those of the
+    // copies. The level was asked for.
     unsafe { pack_records(&pattern, from, (copies - 1) * stride + span, packed, copies * child.size) }
 }
 
@@ -96,8 +100,8 @@ pub(crate) unsafe fn walk_copies<const PACK: bool>(
     }
 }
 
-/// Moves copies of a short list, one block of all copies after the other: each is a strided loop for a kernel.
-/// Answers false if the plan is not a short list.
+/// Moves copies of a short list, one block of all copies after the other: each is a strided loop
+/// for a kernel. Answers false if the plan is not a short list.
 ///
 /// # Safety
 /// As [`walk_repeat`]; `user` is the address of the list's offset 0 in the first copy.

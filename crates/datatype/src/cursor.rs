@@ -1,8 +1,10 @@
-//! Reading and writing messages that are laid out by a datatype: whole, or piece by piece from any packed position.
+//! Reading and writing messages that are laid out by a datatype: whole, or piece by piece from any
+//! packed position.
 //!
-//! A [`Cursor`] is a buffer, a count and a clone of the datatype, so the program may free its handle while the message
-//! is under way. It holds only a position; every call turns the position into loop indices again, which costs a few
-//! divisions, and runs the plan's kernels. The free functions do the same without keeping a position.
+//! A [`Cursor`] is a buffer, a count and a clone of the datatype, so the program may free its
+//! handle while the message is under way. It holds only a position; every call turns the position
+//! into loop indices again, which costs a few divisions, and runs the plan's kernels. The free
+//! functions do the same without keeping a position.
 
 use crate::across::{Placed, bounce, copy_nests};
 use crate::datatype::Datatype;
@@ -82,8 +84,8 @@ impl Cursor {
     /// A cursor at the first byte of `count` elements of `datatype` in the buffer at `pointer`.
     ///
     /// # Safety
-    /// The memory that the elements occupy must stay valid while the cursor is used, for reading if it packs, for
-    /// writing if it unpacks.
+    /// The memory that the elements occupy must stay valid while the cursor is used, for reading if
+    /// it packs, for writing if it unpacks.
     pub unsafe fn new(datatype: &Datatype, pointer: *mut u8, count: i64) -> Cursor {
         Cursor::over(Whole::new(datatype, count.max(0) as usize), datatype, pointer, count)
     }
@@ -118,11 +120,13 @@ impl Cursor {
     }
 }
 
-// SAFETY: `walk` touches only the elements' memory and the first `limit <= capacity` bytes of `into`.
+// SAFETY: `walk` touches only the elements' memory and the first `limit <= capacity` bytes of
+// `into`.
 unsafe impl Fill for Cursor {
     unsafe fn fill(&mut self, into: *mut u8, capacity: usize) -> Step {
         let limit = capacity.min(self.total - self.position);
-        // SAFETY: `limit` bytes are left; the elements' memory lives (`new`), `into` is lent by the caller.
+        // SAFETY: `limit` bytes are left; the elements' memory lives (`new`), `into` is lent by the
+        // caller.
         unsafe { self.whole.walk::<true>(&self.datatype, self.user, into, self.position, limit) };
         self.position += limit;
         Step::Done(limit)
@@ -165,8 +169,8 @@ unsafe impl Drain for Cursor {
 /// Packs bytes from packed position `position` on, at most `capacity`, and answers how many.
 ///
 /// # Safety
-/// The memory of `count` elements at `pointer` must be readable, `into` writable for `capacity` bytes, and they must
-/// not overlap.
+/// The memory of `count` elements at `pointer` must be readable, `into` writable for `capacity`
+/// bytes, and they must not overlap.
 pub unsafe fn pack(
     datatype: &Datatype,
     pointer: *const u8,
@@ -187,11 +191,12 @@ pub unsafe fn pack(
     limit
 }
 
-/// Unpacks `length` bytes that belong at packed position `position`, and answers how many found room.
+/// Unpacks `length` bytes that belong at packed position `position`, and answers how many found
+/// room.
 ///
 /// # Safety
-/// The memory of `count` elements at `pointer` must be writable, `from` readable for `length` bytes, and they must
-/// not overlap.
+/// The memory of `count` elements at `pointer` must be writable, `from` readable for `length`
+/// bytes, and they must not overlap.
 pub unsafe fn unpack(
     datatype: &Datatype,
     pointer: *mut u8,
@@ -212,7 +217,8 @@ pub unsafe fn unpack(
     limit
 }
 
-/// `count` elements as one row of bytes, if they are that: the address of the data and their number. Else the layout.
+/// `count` elements as one row of bytes, if they are that: the address of the data and their
+/// number. Else the layout.
 #[inline]
 fn row(datatype: &Datatype, pointer: *mut u8, count: i64) -> Result<(*mut u8, usize), Whole> {
     let plan = &datatype.body().plan;
@@ -242,7 +248,8 @@ pub unsafe fn source(datatype: &Datatype, pointer: *const u8, count: i64) -> Sou
     }
 }
 
-/// The room of a message that is received: described directly if it lies in a row, else by an unpacker.
+/// The room of a message that is received: described directly if it lies in a row, else by an
+/// unpacker.
 ///
 /// # Safety
 /// The memory of the elements must stay valid for writing as long as the target is used.
@@ -258,8 +265,8 @@ pub unsafe fn target(datatype: &Datatype, pointer: *mut u8, count: i64) -> Targe
     }
 }
 
-/// Copies data from one layout to another in the order of the type maps, and answers how many bytes: those of the
-/// shorter side.
+/// Copies data from one layout to another in the order of the type maps, and answers how many
+/// bytes: those of the shorter side.
 ///
 /// # Safety
 /// The memory of both sides must be valid, and they must not overlap.

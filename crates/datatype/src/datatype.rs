@@ -1,7 +1,9 @@
-//! The datatype itself: a cheap handle on what its constructor made, and the questions MPI asks of it.
+//! The datatype itself: a cheap handle on what its constructor made, and the questions MPI asks of
+//! it.
 //!
-//! A datatype never changes once made, except that it becomes committed; clones share everything. So a message that
-//! is under way keeps its own clone, and the program may free its handle (MPI 5.0, section 5.1.9).
+//! A datatype never changes once made, except that it becomes committed; clones share everything.
+//! So a message that is under way keeps its own clone, and the program may free its handle (MPI
+//! 5.0, section 5.1.9).
 
 use crate::basic::Basic;
 use crate::body::{Body, Uniform};
@@ -9,7 +11,8 @@ use crate::recipe::Recipe;
 use std::sync::Arc;
 use towpath_base::sync::{AtomicBool, Ordering};
 
-/// Which form of a constructor made a type; it decides how `MPI_Type_get_contents` answers (MPI 5.0, section 5.1.13).
+/// Which form of a constructor made a type; it decides how `MPI_Type_get_contents` answers (MPI
+/// 5.0, section 5.1.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `MPI_Type_vector`: counts are `int`, displacements `MPI_Aint`.
@@ -99,7 +102,8 @@ impl Datatype {
         self.inner.committed.load(Ordering::Relaxed)
     }
 
-    /// Whether MPI itself provides it, named or not (`MPI_Type_create_f90_real`): the program cannot free it.
+    /// Whether MPI itself provides it, named or not (`MPI_Type_create_f90_real`): the program
+    /// cannot free it.
     pub fn is_predefined(&self) -> bool {
         matches!(
             self.inner.recipe,
@@ -136,7 +140,8 @@ impl Datatype {
         self.inner.body.size.saturating_mul(count)
     }
 
-    /// The greatest count for which both the bytes of data and every offset of a byte fit in 63 bits.
+    /// The greatest count for which both the bytes of data and every offset of a byte fit in 63
+    /// bits.
     pub fn greatest_count(&self) -> i64 {
         let body = self.body();
         if body.size == 0 {
@@ -197,8 +202,9 @@ impl Datatype {
         self.inner.contiguous
     }
 
-    /// Memory that `count` elements span: where the first byte of data lies, relative to the buffer's address, and
-    /// how many bytes further the last one ends. For temporary buffers of collectives.
+    /// Memory that `count` elements span: where the first byte of data lies, relative to the
+    /// buffer's address, and how many bytes further the last one ends. For temporary buffers of
+    /// collectives.
     pub fn span(&self, count: i64) -> (i64, i64) {
         if count <= 0 || self.size() == 0 {
             return (0, 0);

@@ -1,5 +1,5 @@
-//! Why a datatype could not be made or used. Each message is a sentence for a person and names the argument and its
-//! value; `towpath-mpi` turns the variant into an error class.
+//! Why a datatype could not be made or used. Each message is a sentence for a person and names the
+//! argument and its value; `towpath-mpi` turns the variant into an error class.
 
 /// What was wrong with the arguments of a datatype function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,7 +7,8 @@ pub enum Error {
     /// A count or block length is negative (`MPI_ERR_COUNT`).
     #[error("{argument} is {value}, but must not be negative")]
     Count {
-        /// Name of the argument in the standard, with its index if it is an array: "array_of_blocklengths\[3\]".
+        /// Name of the argument in the standard, with its index if it is an array:
+        /// "array_of_blocklengths\[3\]".
         argument: String,
         /// What the program gave.
         value: i64,

@@ -1,8 +1,10 @@
-//! The portable representation "external32" (MPI 5.0, section 14.5.2): big-endian, IEEE, fixed sizes.
+//! The portable representation "external32" (MPI 5.0, section 14.5.2): big-endian, IEEE, fixed
+//! sizes.
 //!
-//! Packed bytes are the type signature's elements in a row, so conversion is: pack a piece of whole elements in this
-//! machine's form, convert it element by element. `long` has 4 bytes there and is cut to its low half, `wchar_t` to
-//! its low 2 bytes; `long double` becomes IEEE binary128 with 16 bytes.
+//! Packed bytes are the type signature's elements in a row, so conversion is: pack a piece of whole
+//! elements in this machine's form, convert it element by element. `long` has 4 bytes there and is
+//! cut to its low half, `wchar_t` to its low 2 bytes; `long double` becomes IEEE binary128 with 16
+//! bytes.
 
 use crate::basic::{Basic, Class, Float};
 use crate::cursor::{pack, unpack};
@@ -190,7 +192,8 @@ impl Work<'_> {
     /// As [`Work::run`].
     unsafe fn unpack(&self, number: Number, native: &mut [u8]) {
         let length = native.len() / number.native * number.external;
-        // SAFETY: the caller vouches for both sides; nothing else writes to the packed buffer during the call.
+        // SAFETY: the caller vouches for both sides; nothing else writes to the packed buffer
+        // during the call.
         let external = unsafe { std::slice::from_raw_parts(self.external, length) };
         let numbers = native.chunks_exact_mut(number.native).zip(external.chunks_exact(number.external));
         numbers.for_each(|(native, external)| number.read(external, native));
@@ -215,7 +218,8 @@ fn checked(datatype: &Datatype, count: i64, available: usize) -> Result<usize> {
     Ok(needed)
 }
 
-/// Packs `count` elements in external32 (`MPI_Pack_external`) and answers how many bytes were written.
+/// Packs `count` elements in external32 (`MPI_Pack_external`) and answers how many bytes were
+/// written.
 ///
 /// # Errors
 /// `capacity` is too small; nothing is written then.
@@ -236,7 +240,8 @@ pub unsafe fn pack_external32(
     Ok(needed)
 }
 
-/// Unpacks `count` elements from external32 (`MPI_Unpack_external`) and answers how many bytes were read.
+/// Unpacks `count` elements from external32 (`MPI_Unpack_external`) and answers how many bytes were
+/// read.
 ///
 /// # Errors
 /// `length` is too small; nothing is read then.

@@ -1,7 +1,8 @@
 //! Datatypes for Fortran kinds by precision and range (MPI 5.0, section 19.1.9).
 //!
-//! The kinds are those that gfortran and its peers have on this machine: real kinds 4, 8, 10 (x86-64 only) and 16,
-//! integer kinds 1, 2, 4, 8 and 16. The smallest kind that is enough is taken, as `SELECTED_REAL_KIND` does.
+//! The kinds are those that gfortran and its peers have on this machine: real kinds 4, 8, 10
+//! (x86-64 only) and 16, integer kinds 1, 2, 4, 8 and 16. The smallest kind that is enough is
+//! taken, as `SELECTED_REAL_KIND` does.
 
 use crate::basic::Basic;
 use crate::body::Body;
@@ -45,8 +46,8 @@ fn predefined(basic: Basic, recipe: Recipe) -> Datatype {
 }
 
 impl Datatype {
-    /// A real number with at least `precision` decimal digits and decimal exponents up to `range`; one of the two may
-    /// be `MPI_UNDEFINED` (`MPI_Type_create_f90_real`).
+    /// A real number with at least `precision` decimal digits and decimal exponents up to `range`;
+    /// one of the two may be `MPI_UNDEFINED` (`MPI_Type_create_f90_real`).
     ///
     /// # Errors
     /// There is no such kind.
@@ -64,7 +65,8 @@ impl Datatype {
         Ok(predefined(basic, Recipe::F90Complex { basic, precision, range }))
     }
 
-    /// An integer that holds all numbers of up to `range` decimal digits (`MPI_Type_create_f90_integer`).
+    /// An integer that holds all numbers of up to `range` decimal digits
+    /// (`MPI_Type_create_f90_integer`).
     ///
     /// # Errors
     /// There is no such kind.

@@ -1,8 +1,10 @@
-//! Datatypes: what lies where in a program's memory (MPI 5.0, chapter 5), and the kernels that reduce it.
+//! Datatypes: what lies where in a program's memory (MPI 5.0, chapter 5), and the kernels that
+//! reduce it.
 //!
-//! A pure library: no handles, no process-wide state, no system calls. A [`Datatype`] is made by a constructor, which
-//! composes a plan (nests of strided loops, lists) from its children's; [`source`], [`target`], [`pack`], [`unpack`]
-//! and [`copy`] move data by that plan, from any position and in pieces of any size; [`copy_across`] does between processes.
+//! A pure library: no handles, no process-wide state, no system calls. A [`Datatype`] is made by a
+//! constructor, which composes a plan (nests of strided loops, lists) from its children's;
+//! [`source`], [`target`], [`pack`], [`unpack`] and [`copy`] move data by that plan, from any
+//! position and in pieces of any size; [`copy_across`] does between processes.
 
 mod across;
 mod arrays;

@@ -1,13 +1,16 @@
-//! Where the bytes of one element of a datatype lie, in the order of its type map, in a form that loops can run over.
+//! Where the bytes of one element of a datatype lie, in the order of its type map, in a form that
+//! loops can run over.
 //!
-//! A plan is a nest of strided loops over a dense block wherever possible; lists of offsets and sequences of plans for
-//! the rest. Plans are composed by three operations (repeat, index, sequence), each of which merges what it can:
-//! adjacent blocks, loops of one, a loop whose stride continues the loop inside it, index lists in arithmetic
-//! progression. Nothing is ever reordered, so the packed bytes are those of the type map (MPI 5.0, section 5.1).
-//! Splitting a struct's small members into blocks follows the idea of "dataloops" (Ross, Miller, Gropp 2003).
+//! A plan is a nest of strided loops over a dense block wherever possible; lists of offsets and
+//! sequences of plans for the rest. Plans are composed by three operations (repeat, index,
+//! sequence), each of which merges what it can: adjacent blocks, loops of one, a loop whose stride
+//! continues the loop inside it, index lists in arithmetic progression. Nothing is ever reordered,
+//! so the packed bytes are those of the type map (MPI 5.0, section 5.1). Splitting a struct's small
+//! members into blocks follows the idea of "dataloops" (Ross, Miller, Gropp 2003).
 //!
-//! Invariants: offsets are relative to the buffer's address; `size` is the number of bytes packed; a shape that is not
-//! a nest is never empty. The caller has checked that all sizes and offsets fit in `i64`.
+//! Invariants: offsets are relative to the buffer's address; `size` is the number of bytes packed;
+//! a shape that is not a nest is never empty. The caller has checked that all sizes and offsets fit
+//! in `i64`.
 
 use crate::kernel::{Block, Equal, FAR_BYTES, GridKernel, LINE, Unequal, grid_kernel};
 use std::sync::Arc;
@@ -18,8 +21,8 @@ pub(crate) const MAX_LOOPS: usize = 4;
 /// A child with at most so many blocks is split into them when it becomes part of a sequence.
 const EXPANDED_BLOCKS: usize = 16;
 
-/// Equal blocks are joined into unequal ones only if that leaves at most one in so many: a loop over equal blocks is
-/// faster than one over a few less of any length.
+/// Equal blocks are joined into unequal ones only if that leaves at most one in so many: a loop
+/// over equal blocks is faster than one over a few less of any length.
 const MERGE_FACTOR: usize = 4;
 
 /// One loop of a nest.
@@ -105,7 +108,8 @@ impl Nest {
         self.depth == 0
     }
 
-    /// Adds an outermost loop, or merges it; none if the nest is full. `limit` loops may be there afterwards.
+    /// Adds an outermost loop, or merges it; none if the nest is full. `limit` loops may be there
+    /// afterwards.
     pub(crate) fn repeated(&self, count: usize, stride: isize, limit: usize) -> Option<Nest> {
         let mut nest = *self;
         if count == 1 || self.block == 0 {

@@ -1,8 +1,9 @@
-//! How a datatype was made: the arguments of its constructor, for `MPI_Type_get_envelope`, `MPI_Type_get_contents`
-//! and for everything that must follow the order of the basic elements (MPI 5.0, section 5.1.13).
+//! How a datatype was made: the arguments of its constructor, for `MPI_Type_get_envelope`,
+//! `MPI_Type_get_contents` and for everything that must follow the order of the basic elements (MPI
+//! 5.0, section 5.1.13).
 //!
-//! Invariant: a recipe other than a structure's repeats its one child, so the order of basic elements is that of
-//! `size / child.size` children.
+//! Invariant: a recipe other than a structure's repeats its one child, so the order of basic
+//! elements is that of `size / child.size` children.
 
 use crate::basic::Basic;
 use crate::datatype::{Datatype, Form};
@@ -30,7 +31,8 @@ pub enum Combiner {
     Resized = 116,
 }
 
-/// What `MPI_Type_get_contents_c` answers. The lengths of the lists are what `MPI_Type_get_envelope_c` answers.
+/// What `MPI_Type_get_contents_c` answers. The lengths of the lists are what
+/// `MPI_Type_get_envelope_c` answers.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// Which constructor.
@@ -158,8 +160,8 @@ impl Recipe {
         }
     }
 
-    /// Arguments that are `int` in both forms, those that are `int` or `MPI_Count`, and those that are `MPI_Aint` or
-    /// `MPI_Count`, each in the order of the standard's lists.
+    /// Arguments that are `int` in both forms, those that are `int` or `MPI_Count`, and those that
+    /// are `MPI_Aint` or `MPI_Count`, each in the order of the standard's lists.
     fn arguments(&self) -> [Vec<i64>; 3] {
         let list = |first: &[i64], lists: &[&[i64]]| [first, &lists.concat()].concat();
         match self {
@@ -179,7 +181,8 @@ impl Recipe {
             Recipe::HindexedBlock { blocklength, displacements, .. } => {
                 [vec![], vec![displacements.len() as i64, *blocklength], displacements.to_vec()]
             }
-            // Here the arguments that stay `int` surround the others: `contents` puts them in order.
+            // Here the arguments that stay `int` surround the others: `contents` puts them in
+            // order.
             Recipe::Subarray { sizes, subsizes, starts, order, .. } => {
                 [vec![sizes.len() as i64, *order], list(&[], &[sizes, subsizes, starts]), vec![]]
             }
@@ -215,7 +218,8 @@ impl Recipe {
 }
 
 impl Datatype {
-    /// The constructor that made it and its arguments, in the order of the tables of MPI 5.0, section 5.1.13.
+    /// The constructor that made it and its arguments, in the order of the tables of MPI 5.0,
+    /// section 5.1.13.
     pub fn contents(&self) -> Contents {
         let recipe = self.recipe();
         let [mut integers, changing, addresses] = recipe.arguments();

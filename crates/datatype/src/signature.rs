@@ -1,7 +1,8 @@
 //! The basic elements of a datatype in order: its type signature (MPI 5.0, sections 3.3.1 and 5.1).
 //!
-//! The packed bytes of a type are its signature's elements one after the other, so how many elements a received
-//! number of bytes holds, and how to convert packed bytes, follows from the signature alone.
+//! The packed bytes of a type are its signature's elements one after the other, so how many
+//! elements a received number of bytes holds, and how to convert packed bytes, follows from the
+//! signature alone.
 
 use crate::basic::Basic;
 use crate::datatype::Datatype;
@@ -13,7 +14,8 @@ const PRIME: u128 = (1 << 61) - 1;
 /// Base of the polynomial hash: any large number below the prime.
 const BASE: u128 = 0x1234_5678_9abc_def1;
 
-/// Hash of a sequence, and the base to the power of its length: two of them make the hash of the concatenation.
+/// Hash of a sequence, and the base to the power of its length: two of them make the hash of the
+/// concatenation.
 #[derive(Clone, Copy)]
 struct Hash {
     value: u128,
@@ -50,8 +52,8 @@ impl Datatype {
         self.body().elements
     }
 
-    /// How many whole elements of this type `bytes` received bytes are (`MPI_Get_count`); none stands for
-    /// `MPI_UNDEFINED`. A type without data fits 0 times into 0 bytes.
+    /// How many whole elements of this type `bytes` received bytes are (`MPI_Get_count`); none
+    /// stands for `MPI_UNDEFINED`. A type without data fits 0 times into 0 bytes.
     pub fn count_in(&self, bytes: i64) -> Option<i64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -59,8 +61,8 @@ impl Datatype {
         }
     }
 
-    /// How many basic elements `bytes` received bytes are (`MPI_Get_elements`); none stands for `MPI_UNDEFINED`: the
-    /// bytes end inside a basic element.
+    /// How many basic elements `bytes` received bytes are (`MPI_Get_elements`); none stands for
+    /// `MPI_UNDEFINED`: the bytes end inside a basic element.
     pub fn elements_in(&self, bytes: i64) -> Option<i64> {
         let size = self.size();
         if size == 0 {
@@ -115,8 +117,8 @@ impl Datatype {
         }
     }
 
-    /// Calls `visit` with the basic elements of `count` elements in order, equal ones together as far as their
-    /// number is known without looking.
+    /// Calls `visit` with the basic elements of `count` elements in order, equal ones together as
+    /// far as their number is known without looking.
     pub fn for_each_run(&self, count: i64, visit: &mut dyn FnMut(Basic, i64)) {
         if count <= 0 || self.size() == 0 {
             return;
@@ -135,8 +137,8 @@ impl Datatype {
         }
     }
 
-    /// A number that is the same for all types and counts with the same sequence of basic types, and most likely
-    /// different for different sequences.
+    /// A number that is the same for all types and counts with the same sequence of basic types,
+    /// and most likely different for different sequences.
     pub fn signature_hash(&self, count: i64) -> u64 {
         self.hash().repeated(count).value as u64
     }

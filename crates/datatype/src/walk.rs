@@ -1,10 +1,12 @@
 //! Moves any part of a plan's bytes between the program's memory and packed bytes.
 //!
-//! A walk starts at any packed position: the position is turned into loop indices once, a block cut by the start is
-//! finished, whole blocks go through the plan's kernel, and a block cut by the end is begun. So packing in pieces
-//! costs what packing at once costs. `PACK` tells the direction; both directions share every line.
+//! A walk starts at any packed position: the position is turned into loop indices once, a block cut
+//! by the start is finished, whole blocks go through the plan's kernel, and a block cut by the end
+//! is begun. So packing in pieces costs what packing at once costs. `PACK` tells the direction;
+//! both directions share every line.
 //!
-//! Invariant: exactly the bytes `skip..skip + limit` of the packed form are moved, and `skip + limit <= size`.
+//! Invariant: exactly the bytes `skip..skip + limit` of the packed form are moved, and `skip +
+//! limit <= size`.
 
 use crate::copies::walk_copies;
 use crate::kernel::{Grid, GridKernel, exchange};
@@ -13,8 +15,8 @@ use crate::plan::{Loop, MAX_LOOPS, Nest, Plan, Scatter, Sequence, Shape};
 /// Moves the bytes `skip..skip + limit` of one element whose buffer starts at `user`.
 ///
 /// # Safety
-/// `skip + limit <= plan.size`; the plan's blocks around `user` that hold these bytes, and `limit` bytes at `packed`,
-/// must be valid and not overlap.
+/// `skip + limit <= plan.size`; the plan's blocks around `user` that hold these bytes, and `limit`
+/// bytes at `packed`, must be valid and not overlap.
 pub(crate) unsafe fn walk<const PACK: bool>(plan: &Plan, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
     if limit == 0 {
         return;
@@ -233,7 +235,8 @@ unsafe fn nest_blocks<const PACK: bool>(nest: &Nest, start: Moved, index: usize,
 /// Moves a part of copies of a plan, `stride` bytes apart.
 ///
 /// # Safety
-/// As [`walk`]; there must be enough copies for `skip + limit` bytes, and `child.size` must not be 0.
+/// As [`walk`]; there must be enough copies for `skip + limit` bytes, and `child.size` must not be
+/// 0.
 pub(crate) unsafe fn walk_repeat<const PACK: bool>(
     child: &Plan,
     stride: isize,

@@ -1,4 +1,5 @@
-//! Copies from layout to layout, in parts and through another address of the source, against packing and unpacking.
+//! Copies from layout to layout, in parts and through another address of the source, against
+//! packing and unpacking.
 
 use proptest::prelude::*;
 use towpath_base::transfer::{Drain, Fill, Layout};

@@ -1,4 +1,5 @@
-//! Every constructor against values worked out by hand, its contents, and its refusal of bad arguments.
+//! Every constructor against values worked out by hand, its contents, and its refusal of bad
+//! arguments.
 
 use towpath_datatype::constants::{DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC, DISTRIBUTE_DFLT_DARG, ORDER_C};
 use towpath_datatype::{Basic, Combiner, Darray, Datatype, Error, Form, Result};

@@ -1,4 +1,5 @@
-//! Random datatypes against the naive interpreter: basic elements, external32, and layouts larger than memory.
+//! Random datatypes against the naive interpreter: basic elements, external32, and layouts larger
+//! than memory.
 
 mod support;
 
@@ -85,8 +86,8 @@ proptest! {
     }
 }
 
-/// A few bytes here and there in an address range of many gigabytes, which the kernel backs with pages only where
-/// they are touched.
+/// A few bytes here and there in an address range of many gigabytes, which the kernel backs with
+/// pages only where they are touched.
 struct Sparse {
     start: *mut u8,
     length: usize,

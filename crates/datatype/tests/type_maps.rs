@@ -1,5 +1,5 @@
-//! Random datatypes against the naive interpreter: bounds, packing, unpacking and copying, in pieces of any size.
-//! `PROPTEST_CASES` scales the number of cases.
+//! Random datatypes against the naive interpreter: bounds, packing, unpacking and copying, in
+//! pieces of any size. `PROPTEST_CASES` scales the number of cases.
 
 mod support;
 

@@ -1,13 +1,15 @@
-//! The small-message path for counting its instructions: two engines in one process send 8 bytes to and fro, over the real
-//! shared-memory wire. The instructions of one message are the difference of two runs, divided by the difference of counts:
+//! The small-message path for counting its instructions: two engines in one process send 8 bytes to
+//! and fro, over the real shared-memory wire. The instructions of one message are the difference of
+//! two runs, divided by the difference of counts:
 //!
 //! ```text
 //! cargo build --release -p towpath-engine --example small_path
 //! valgrind --tool=callgrind target/release/examples/small_path ping 1000
 //! ```
 //!
-//! Modes: `ping` (immediate send, posted receive, as a blocking ping-pong), `eager` (a request on both sides), `unexpected`
-//! (the message is looked for without posting a receive), `window` (64 posted receives, then 64 sends).
+//! Modes: `ping` (immediate send, posted receive, as a blocking ping-pong), `eager` (a request on
+//! both sides), `unexpected` (the message is looked for without posting a receive), `window` (64
+//! posted receives, then 64 sends).
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};

@@ -1,8 +1,10 @@
-//! The engine's half that wires call into: matches arrivals and notes what has to be sent in answer.
+//! The engine's half that wires call into: matches arrivals and notes what has to be sent in
+//! answer.
 //!
-//! A wire must not be called while it reports, so everything that goes out because something came in (pulls,
-//! acknowledgements, credit) is an [`Action`] that [`Engine::progress`](crate::Engine::progress) carries out afterwards.
-//! The bytes of a matched eager message go straight from the wire's memory into the target.
+//! A wire must not be called while it reports, so everything that goes out because something came
+//! in (pulls, acknowledgements, credit) is an [`Action`] that
+//! [`Engine::progress`](crate::Engine::progress) carries out afterwards. The bytes of a matched
+//! eager message go straight from the wire's memory into the target.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::Target;
@@ -118,8 +120,8 @@ impl State {
         };
         let slot = self.requests.slot(index);
         if let Work::Posted { target, .. } = &mut slot.work {
-            // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of the request keeps
-            // its target alive until completion.
+            // SAFETY: the wire lends `length` bytes behind `payload` during this call; the owner of
+            // the request keeps its target alive until completion.
             let (bytes, truncated) = unsafe { deliver(target, payload) };
             let completion = Completion::of(from, protocol::rank(words), protocol::tag(words), bytes);
             slot.completion = Completion { truncated, ..completion };
@@ -132,7 +134,8 @@ impl State {
         self.settle(from, due, acknowledge);
     }
 
-    /// Answers the sender of an eager message that has its receive: credit when a batch is `due`, and the acknowledgement.
+    /// Answers the sender of an eager message that has its receive: credit when a batch is `due`,
+    /// and the acknowledgement.
     #[inline(always)]
     fn settle(&mut self, from: PeerIndex, due: bool, acknowledge: Option<u64>) {
         if due {
@@ -201,7 +204,8 @@ impl State {
             Body::Inline(_) | Body::Buffered { .. } => {}
         }
         let length = length as usize;
-        // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive until completion.
+        // SAFETY: the body holds `length` bytes; the owner of the request keeps its target alive
+        // until completion.
         let (bytes, truncated) = unsafe { deliver(&mut target, Here(body.pointer(), length)) };
         self.requests.slot(index).completion = Completion { truncated, ..Completion::of(from, rank, tag, bytes) };
         self.requests.complete(index);
@@ -243,7 +247,8 @@ impl State {
         let words = &header.words;
         match header.protocol {
             protocol::EAGER_SYNCHRONOUS if length >= REQUEST_BYTES => {
-                // SAFETY: the wire lends `length` bytes, of which the first eight name the sender's request.
+                // SAFETY: the wire lends `length` bytes, of which the first eight name the sender's
+                // request.
                 let (request, message) =
                     unsafe { (payload.cast::<u64>().read_unaligned(), payload.add(REQUEST_BYTES)) };
                 self.eager(from, words, Here(message, length - REQUEST_BYTES), Some(request));

@@ -1,8 +1,10 @@
-//! Cancelling (MPI 5.0, 3.8.4): either the operation is taken back entirely or it ends as if nobody had asked.
+//! Cancelling (MPI 5.0, 3.8.4): either the operation is taken back entirely or it ends as if nobody
+//! had asked.
 //!
-//! A receive that is not matched leaves the posted queue. A send that still waits for the wire leaves its queue. A message
-//! under way is called back by asking its receiver, which drops it if no receive has taken it, and answers; the sender hears
-//! of it by progress, unless it is the receiver itself.
+//! A receive that is not matched leaves the posted queue. A send that still waits for the wire
+//! leaves its queue. A message under way is called back by asking its receiver, which drops it if
+//! no receive has taken it, and answers; the sender hears of it by progress, unless it is the
+//! receiver itself.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
@@ -16,8 +18,9 @@ use crate::requests::{Completion, RequestId, UNNUMBERED, Work};
 use crate::unexpected::Body;
 
 impl<W: Wire> Engine<W> {
-    /// Asks for the operation to be cancelled; its completion says whether it was. A complete receive and a stale name are
-    /// left alone. A finished eager send becomes incomplete again until its receiver has answered.
+    /// Asks for the operation to be cancelled; its completion says whether it was. A complete
+    /// receive and a stale name are left alone. A finished eager send becomes incomplete again
+    /// until its receiver has answered.
     pub fn cancel(&mut self, request: RequestId) {
         let Some(index) = self.state.requests.find(request) else { return };
         let slot = self.state.requests.slot(index);
@@ -41,7 +44,8 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Asks for a message back that needed no request. The request that this makes says whether it came.
+    /// Asks for a message back that needed no request. The request that this makes says whether it
+    /// came.
     pub fn call_back(&mut self, sent: Sent) -> RequestId {
         let request = self.request_of(&sent, Completion::of(sent.to, 0, 0, 0));
         self.cancel(request);
@@ -63,7 +67,8 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Asks the receiver, once. A message to this process is here already, unless the wire still has it.
+    /// Asks the receiver, once. A message to this process is here already, unless the wire still
+    /// has it.
     fn ask_back(&mut self, index: u32, to: PeerIndex) {
         let slot = self.state.requests.slot(index);
         let number = std::mem::replace(&mut slot.sequence, UNNUMBERED);
@@ -83,7 +88,8 @@ impl<W: Wire> Engine<W> {
 impl State {
     /// A sender wants a message back.
     pub(crate) fn cancel_wanted(&mut self, from: PeerIndex, words: &[u64; 2]) {
-        // The sender of a message that was fetched hears that it is through, whatever it is told now.
+        // The sender of a message that was fetched hears that it is through, whatever it is told
+        // now.
         let found = self.unexpected.find_sequence(from, words[0]).filter(|at| !self.unexpected.is_through(*at));
         let taken = u64::from(found.is_some());
         if let Some(at) = found {

@@ -1,9 +1,10 @@
-//! The receive of a blocking call, which waits on the caller's stack for a few rounds of progress (small path).
+//! The receive of a blocking call, which waits on the caller's stack for a few rounds of progress
+//! (small path).
 //!
-//! It is the newest receive there is, so it asks the posted queue first and keeps the order of MPI 5.0, 3.5 without being
-//! in that queue: an arrival that no posted receive takes is offered to it. Invariant: it waits only inside
-//! [`Engine::receive_soon`] and [`Engine::receive_soon_into`]; whatever has not come by then is received through an
-//! ordinary request.
+//! It is the newest receive there is, so it asks the posted queue first and keeps the order of MPI
+//! 5.0, 3.5 without being in that queue: an arrival that no posted receive takes is offered to it.
+//! Invariant: it waits only inside [`Engine::receive_soon`] and [`Engine::receive_soon_into`];
+//! whatever has not come by then is received through an ordinary request.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Place, Target};
@@ -43,8 +44,8 @@ pub(crate) struct Direct {
     pointer: *mut u8,
     capacity: usize,
     place: Option<*const dyn Place>,
-    // What came, in single fields: a result copied as a whole is read again in wider pieces than it was written, which
-    // stalls the processor.
+    // What came, in single fields: a result copied as a whole is read again in wider pieces than it
+    // was written, which stalls the processor.
     peer: PeerIndex,
     /// Tag and rank of the sender, as the header has them.
     word: u64,
@@ -54,8 +55,8 @@ pub(crate) struct Direct {
     started: Option<RequestId>,
 }
 
-// SAFETY: the pointers are used only while the engine is inside `receive_soon` or `receive_soon_into`, whose callers
-// vouch for them.
+// SAFETY: the pointers are used only while the engine is inside `receive_soon` or
+// `receive_soon_into`, whose callers vouch for them.
 unsafe impl Send for Direct {}
 
 impl Direct {
@@ -93,7 +94,8 @@ impl Direct {
     #[inline(never)]
     unsafe fn put(&self, payload: *const u8, length: usize) -> (u64, bool) {
         ahead::read(payload, length);
-        // SAFETY: handed through; the caller of `receive_soon_into` vouches for the memory behind the place.
+        // SAFETY: handed through; the caller of `receive_soon_into` vouches for the memory behind
+        // the place.
         self.place().map_or((0, false), |place| unsafe { put(place, payload, length) })
     }
 
@@ -129,7 +131,8 @@ impl State {
     #[inline(always)]
     pub(crate) unsafe fn receive_directly(&mut self, from: PeerIndex, words: &[u64; 2], payload: impl Payload) {
         let direct = &mut self.direct;
-        // SAFETY: the caller vouches for the payload, the caller of `receive_soon`, inside which we are, for the target.
+        // SAFETY: the caller vouches for the payload, the caller of `receive_soon`, inside which we
+        // are, for the target.
         let (bytes, truncated) = unsafe {
             if direct.waits == Waits::Row {
                 let mut target = Target::Bytes { pointer: direct.pointer, length: direct.capacity };
@@ -146,7 +149,8 @@ impl State {
         direct.truncated = truncated;
     }
 
-    /// Makes a request of the receive that waits, because its message comes in pieces; gives its index and target.
+    /// Makes a request of the receive that waits, because its message comes in pieces; gives its
+    /// index and target.
     #[cold]
     pub(crate) fn start_direct(&mut self) -> (u32, Target) {
         let index = self.requests.add(Completion::of(ANY_PEER, u32::MAX, -1, 0), Work::None);
@@ -160,11 +164,12 @@ impl State {
 }
 
 impl<W: Wire> Engine<W> {
-    /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress; what is not through then goes
-    /// on as a request. `None` for `from` or `tag` is a wildcard.
+    /// Receives into `capacity` contiguous bytes with at most `rounds` rounds of progress; what is
+    /// not through then goes on as a request. `None` for `from` or `tag` is a wildcard.
     ///
     /// # Safety
-    /// `pointer` must be writable for `capacity` bytes, until the request is complete if one is started.
+    /// `pointer` must be writable for `capacity` bytes, until the request is complete if one is
+    /// started.
     #[inline(always)]
     pub unsafe fn receive_soon(
         &mut self,
@@ -221,7 +226,8 @@ impl<W: Wire> Engine<W> {
         Soon::Started(unsafe { self.irecv(from, context, tag, place.target()) })
     }
 
-    /// Makes progress until the receive that waits has its message; `None` when it has not after so many rounds.
+    /// Makes progress until the receive that waits has its message; `None` when it has not after so
+    /// many rounds.
     #[inline(always)]
     fn wait_directly(&mut self, rounds: u32) -> Option<Soon> {
         for _ in 0..rounds {

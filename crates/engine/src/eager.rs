@@ -1,7 +1,8 @@
 //! Sending: the immediate path of small messages, the choice of protocol, and the eager protocol.
 //!
-//! A message is eager while it fits the wire's slot, the configured limit and the credit of the pair; otherwise it is
-//! announced, and says whether only credit was missing. The choice never reorders: whatever is chosen enters the same stream of headers, and while the queue of a peer
+//! A message is eager while it fits the wire's slot, the configured limit and the credit of the
+//! pair; otherwise it is announced, and says whether only credit was missing. The choice never
+//! reorders: whatever is chosen enters the same stream of headers, and while the queue of a peer
 //! holds anything every message to it goes through that queue.
 
 use std::ptr;
@@ -15,7 +16,8 @@ use crate::peers::Waiting;
 use crate::protocol::{self, MESSAGE_OVERHEAD, REQUEST_BYTES};
 use crate::requests::{Completion, Pending, RequestId, Work};
 
-/// Send modes (MPI 5.0, 3.4) that the engine tells apart; a buffered send is a standard send of a copy.
+/// Send modes (MPI 5.0, 3.4) that the engine tells apart; a buffered send is a standard send of a
+/// copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Complete when the source may be used again.
@@ -26,7 +28,8 @@ pub enum Mode {
     Ready,
 }
 
-/// A message that went out at once and needs no request: by this it can still be called back ([`Engine::call_back`]).
+/// A message that went out at once and needs no request: by this it can still be called back
+/// ([`Engine::call_back`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub(crate) to: PeerIndex,
@@ -35,9 +38,10 @@ pub struct Sent {
 }
 
 impl<W: Wire> Engine<W> {
-    /// Sends a contiguous message completely, if that is possible at once: it is small enough to be eager, credit is
-    /// there, nothing waits before it and the wire has room. True when done: no request, no allocation; `pointer` may be used again.
-    /// False when nothing happened: use [`Engine::isend`].
+    /// Sends a contiguous message completely, if that is possible at once: it is small enough to be
+    /// eager, credit is there, nothing waits before it and the wire has room. True when done: no
+    /// request, no allocation; `pointer` may be used again. False when nothing happened: use
+    /// [`Engine::isend`].
     ///
     /// # Safety
     /// `pointer` must be readable for `length` bytes.
@@ -75,8 +79,8 @@ impl<W: Wire> Engine<W> {
         Some(Sent { to, number: peer.sent - 1 })
     }
 
-    /// As [`Engine::try_send_now`], for a message that `fill` writes straight to where the wire wants it: it gets the
-    /// address of `length` bytes.
+    /// As [`Engine::try_send_now`], for a message that `fill` writes straight to where the wire
+    /// wants it: it gets the address of `length` bytes.
     #[inline]
     pub fn try_send_filled(
         &mut self,
@@ -170,7 +174,8 @@ impl<W: Wire> Engine<W> {
         self.send_eager(index, length, prefix)
     }
 
-    /// Sends header and payload together; a `prefix` is the request that waits for the acknowledgement.
+    /// Sends header and payload together; a `prefix` is the request that waits for the
+    /// acknowledgement.
     fn send_eager(&mut self, index: u32, length: usize, prefix: usize) -> Result<(), NoResource> {
         let Engine { wire, state } = self;
         let request = state.requests.id(index).0.to_ne_bytes();
@@ -191,7 +196,8 @@ impl<W: Wire> Engine<W> {
                 }
             }
             _ => wire.copied(to, &header, total, |slot| {
-                // SAFETY: the wire lends `prefix + length` bytes; the program keeps the source alive.
+                // SAFETY: the wire lends `prefix + length` bytes; the program keeps the source
+                // alive.
                 unsafe {
                     ptr::copy_nonoverlapping(request.as_ptr(), slot, prefix);
                     source.fill_all(slot.add(prefix), length);
@@ -224,12 +230,14 @@ impl<W: Wire> Engine<W> {
         self.state.requests.pending(request)
     }
 
-    /// The result of a complete request, which stays; `None` while it is not complete or when it is spent.
+    /// The result of a complete request, which stays; `None` while it is not complete or when it is
+    /// spent.
     pub fn peek(&self, request: RequestId) -> Option<Completion> {
         self.state.requests.peek(request)
     }
 
-    /// The result of a complete request, which is spent by this; `None` while it is not complete or when it is spent already.
+    /// The result of a complete request, which is spent by this; `None` while it is not complete or
+    /// when it is spent already.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         self.state.requests.take(request)

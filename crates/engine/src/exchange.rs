@@ -1,10 +1,11 @@
-//! Exchanges between declared neighbours: messages to some peers and one expected from each of some others, in one call
-//! that waits for all of them (MPI 5.0, 8.6; small path).
+//! Exchanges between declared neighbours: messages to some peers and one expected from each of some
+//! others, in one call that waits for all of them (MPI 5.0, 8.6; small path).
 //!
-//! What a neighbour sends is taken from the front of its stream straight into the buffer: no posted receive, no request.
-//! That keeps the order of MPI 5.0, 3.5 because context, peer and tag of an expected message are the call's own: nobody
-//! else waits for it, and what is older lies in the unexpected queue, which is asked first. What stands in the way, or is
-//! not there after some looks, goes the ordinary way as a request.
+//! What a neighbour sends is taken from the front of its stream straight into the buffer: no posted
+//! receive, no request. That keeps the order of MPI 5.0, 3.5 because context, peer and tag of an
+//! expected message are the call's own: nobody else waits for it, and what is older lies in the
+//! unexpected queue, which is asked first. What stands in the way, or is not there after some
+//! looks, goes the ordinary way as a request.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};
@@ -16,8 +17,9 @@ use crate::protocol::{self, MESSAGE_OVERHEAD};
 use crate::requests::RequestId;
 use crate::{Engine, Mode};
 
-/// Exchanges between two rounds of progress at the least. An exchange whose messages are there needs none itself, but what
-/// else is under way must get on in a program that does nothing but exchange.
+/// Exchanges between two rounds of progress at the least. An exchange whose messages are there
+/// needs none itself, but what else is under way must get on in a program that does nothing but
+/// exchange.
 const ROUND_OF: u32 = 16;
 
 /// One message of an exchange.
@@ -85,8 +87,8 @@ impl Rest {
         self.requests.iter().all(|&request| engine.is_complete(request))
     }
 
-    /// Takes the results, once all is through: whether a message of the whole exchange was longer than its room, and whether a
-    /// peer was lost.
+    /// Takes the results, once all is through: whether a message of the whole exchange was longer
+    /// than its room, and whether a peer was lost.
     pub fn take<W: Wire>(&self, engine: &mut Engine<W>) -> (bool, bool) {
         let (mut truncated, mut lost) = (self.truncated, self.lost);
         for completion in self.requests.iter().filter_map(|&request| engine.take(request)) {
@@ -132,11 +134,13 @@ impl State {
 }
 
 impl Exchange<'_> {
-    /// Starts everything, and completes what completes within `rounds` looks. True when all is through; else
-    /// [`Exchange::settle`] is to be called between rounds of progress until it says so.
+    /// Starts everything, and completes what completes within `rounds` looks. True when all is
+    /// through; else [`Exchange::settle`] is to be called between rounds of progress until it says
+    /// so.
     ///
     /// # Safety
-    /// What is sent must be readable and the room of what is received writable, until all is through.
+    /// What is sent must be readable and the room of what is received writable, until all is
+    /// through.
     #[inline]
     pub unsafe fn begin<W: Wire>(&mut self, engine: &mut Engine<W>, rounds: u32) -> bool {
         let mut left = self.receives.len();
@@ -168,8 +172,8 @@ impl Exchange<'_> {
         self.settle(engine)
     }
 
-    /// Takes what has arrived from the streams of the peers, of which `left` messages are expected: how many came, and whether
-    /// something stands in the way that needs progress.
+    /// Takes what has arrived from the streams of the peers, of which `left` messages are expected:
+    /// how many came, and whether something stands in the way that needs progress.
     #[inline(always)]
     fn look<W: Wire>(&mut self, engine: &mut Engine<W>, left: usize) -> (usize, bool) {
         let Engine { wire, state } = engine;
@@ -182,7 +186,8 @@ impl Exchange<'_> {
             }
             // SAFETY: the wire lends the payload; whoever called `begin` vouches for the room.
             let came = unsafe { state.take_expected(receives, from, protocol::tag(&header.words), payload, length) };
-            // What else has this context belongs to a later call, or waits behind what does: it may stay.
+            // What else has this context belongs to a later call, or waits behind what does: it may
+            // stay.
             let Some(came) = came else { return Choice::Leave };
             receives[came.position].way = Way::Done;
             *truncated |= came.truncated;

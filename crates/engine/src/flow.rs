@@ -88,8 +88,9 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// Sends nothing about credit from now on. For `MPI_Finalize`, once all ranks are in it: who has
-    /// left reads nothing, so a message to it would wait for room for ever, and nobody needs credit.
+    /// Sends nothing about credit from now on. For `MPI_Finalize`, once all ranks are in it: who
+    /// has left reads nothing, so a message to it would wait for room for ever, and nobody needs
+    /// credit.
     pub fn end_flow_control(&mut self) {
         let State { flow, peers, .. } = &mut self.state;
         flow.ended = true;

@@ -1,11 +1,14 @@
-//! The engine: turns "send these bytes to that peer" into headers and payloads on a wire, and matches what arrives.
+//! The engine: turns "send these bytes to that peer" into headers and payloads on a wire, and
+//! matches what arrives.
 //!
-//! It follows the point-to-point chapter of the standard (MPI 5.0, chapter 3): messages of one pair and one context
-//! are matched in the order they were sent, wildcards match in order of arrival, a synchronous send is complete only
-//! when its receive has been matched. Small messages are *eager* (header and payload together), large ones are
-//! *announced* and pulled by the receiver once it has matched them; both travel in one ordered stream of headers.
+//! It follows the point-to-point chapter of the standard (MPI 5.0, chapter 3): messages of one pair
+//! and one context are matched in the order they were sent, wildcards match in order of arrival, a
+//! synchronous send is complete only when its receive has been matched. Small messages are *eager*
+//! (header and payload together), large ones are *announced* and pulled by the receiver once it has
+//! matched them; both travel in one ordered stream of headers.
 //!
-//! An [`Engine`] is a value: no statics, no locks, nothing that blocks, no system call. Its owner serialises access.
+//! An [`Engine`] is a value: no statics, no locks, nothing that blocks, no system call. Its owner
+//! serialises access.
 
 #![deny(missing_docs)]
 
@@ -54,11 +57,12 @@ const UNEXPECTED_BYTES: usize = 1 << 20;
 /// What bounds the eager protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest eager message in bytes; a wire may allow less. `usize::MAX` leaves the choice to the wire.
+    /// Largest eager message in bytes; a wire may allow less. `usize::MAX` leaves the choice to the
+    /// wire.
     pub eager_bytes: usize,
-    /// Eager bytes (with [`protocol::MESSAGE_OVERHEAD`] for each message) that may be under way to one peer, received
-    /// by it or not, before messages to it are only announced; the receiver may grant more
-    /// ([`Engine::grow_within`]).
+    /// Eager bytes (with [`protocol::MESSAGE_OVERHEAD`] for each message) that may be under way to
+    /// one peer, received by it or not, before messages to it are only announced; the receiver may
+    /// grant more ([`Engine::grow_within`]).
     pub unexpected_bytes: usize,
 }
 
@@ -80,7 +84,8 @@ pub struct Engine<W: Wire> {
 }
 
 impl<W: Wire> Engine<W> {
-    /// An engine over `wire` that expects `peers` peers; further peers are added when they are first named.
+    /// An engine over `wire` that expects `peers` peers; further peers are added when they are
+    /// first named.
     pub fn new(wire: W, limits: Limits, peers: usize) -> Engine<W> {
         let own = wire.own();
         Engine { wire, state: State::new(own, limits, peers) }

@@ -1,8 +1,10 @@
-//! The matching rule (MPI 5.0, 3.2.3 and 3.5), and the short ordered array that both queues look at first.
+//! The matching rule (MPI 5.0, 3.2.3 and 3.5), and the short ordered array that both queues look at
+//! first.
 //!
-//! A pattern is a context, a key (source in the high half, tag in the low half) and a mask of the key bits that count;
-//! wildcards clear a half of the mask. Two patterns match when contexts are equal and the keys agree in every bit that both
-//! masks keep. The four possible masks are the four *kinds* by which long queues are binned.
+//! A pattern is a context, a key (source in the high half, tag in the low half) and a mask of the
+//! key bits that count; wildcards clear a half of the mask. Two patterns match when contexts are
+//! equal and the keys agree in every bit that both masks keep. The four possible masks are the four
+//! *kinds* by which long queues are binned.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 
@@ -66,8 +68,9 @@ impl Pattern {
 /// Entries that a [`Front`] holds: about where looking through them costs as much as hashing.
 pub(crate) const FRONT: usize = 64;
 
-/// The oldest entries of a queue in order, looked through one by one: programs rarely have more, and then no hash is
-/// computed. Its owner keeps the invariant that everything here is older than everything in its bins.
+/// The oldest entries of a queue in order, looked through one by one: programs rarely have more,
+/// and then no hash is computed. Its owner keeps the invariant that everything here is older than
+/// everything in its bins.
 #[derive(Debug)]
 pub(crate) struct Front {
     /// The entries lie in `start..end`.

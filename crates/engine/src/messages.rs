@@ -1,4 +1,5 @@
-//! What the patterns above (collectives, one-sided, files) see of the engine: messages between peers of a team.
+//! What the patterns above (collectives, one-sided, files) see of the engine: messages between
+//! peers of a team.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use towpath_transport::Wire;
 
 use crate::{Engine, Mode, RequestId};
 
-/// The processes of a communicator as the patterns see them: who, in which order, and under which context.
+/// The processes of a communicator as the patterns see them: who, in which order, and under which
+/// context.
 #[derive(Clone, Debug)]
 pub struct Team {
     /// Context of the plane the pattern uses (already `on(Plane::Collective)` for collectives).
@@ -41,7 +43,8 @@ pub struct Outcome {
     pub lost: bool,
 }
 
-/// Starting and completing messages without blocking. Implemented by the engine, and by fakes in tests.
+/// Starting and completing messages without blocking. Implemented by the engine, and by fakes in
+/// tests.
 pub trait Messages {
     /// Starts a standard send. `rank` is my rank in the team.
     ///
@@ -56,11 +59,13 @@ pub trait Messages {
     /// The memory behind `target` must live and be left alone until the ticket is complete.
     unsafe fn start_receive(&mut self, from: PeerIndex, context: ContextId, tag: i32, target: Target) -> Ticket;
 
-    /// The outcome once the message is complete; the ticket is spent then and must not be asked again.
+    /// The outcome once the message is complete; the ticket is spent then and must not be asked
+    /// again.
     fn poll(&mut self, ticket: Ticket) -> Option<Outcome>;
 }
 
-/// Marks the ticket of a send that was complete at once; its length lies below. No request has this bit.
+/// Marks the ticket of a send that was complete at once; its length lies below. No request has this
+/// bit.
 const DONE: u64 = 1 << 63;
 
 impl<W: Wire> Messages for Engine<W> {

@@ -1,4 +1,5 @@
-//! What the engine keeps for each peer: one cache line of counters, and a queue only while something waits.
+//! What the engine keeps for each peer: one cache line of counters, and a queue only while
+//! something waits.
 //!
 //! Credit (the bound on floods): a sender may have [`Limits::unexpected_bytes`](crate::Limits) of
 //! eager messages under way to a peer, and what the receiver grants beyond (`flow`); the receiver

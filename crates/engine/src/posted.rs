@@ -1,8 +1,10 @@
-//! The queue of posted receives: an arriving message takes the oldest one that matches (MPI 5.0, 3.5).
+//! The queue of posted receives: an arriving message takes the oldest one that matches (MPI 5.0,
+//! 3.5).
 //!
-//! The oldest few entries lie in a [`Front`] and are looked through one by one; the others are binned by kind and key, so an
-//! arrival asks at most four bins and takes the entry with the smallest order number, whatever the length of the queue.
-//! Invariant: every entry of the front is older than every binned one (the front takes an entry only while no bin holds any).
+//! The oldest few entries lie in a [`Front`] and are looked through one by one; the others are
+//! binned by kind and key, so an arrival asks at most four bins and takes the entry with the
+//! smallest order number, whatever the length of the queue. Invariant: every entry of the front is
+//! older than every binned one (the front takes an entry only while no bin holds any).
 
 use towpath_base::ids::ContextId;
 

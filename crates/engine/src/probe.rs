@@ -1,4 +1,5 @@
-//! Probing: looking at a message without receiving it, and taking it out for a matched receive (MPI 5.0, 3.8).
+//! Probing: looking at a message without receiving it, and taking it out for a matched receive (MPI
+//! 5.0, 3.8).
 //!
 //! Probes see what has arrived; they make no progress themselves.
 
@@ -33,14 +34,16 @@ impl Envelope {
 pub struct MessageId(pub u64);
 
 impl<W: Wire> Engine<W> {
-    /// The oldest message here that a receive with these arguments would match; `None` arguments are wildcards.
+    /// The oldest message here that a receive with these arguments would match; `None` arguments
+    /// are wildcards.
     #[inline]
     pub fn iprobe(&mut self, from: Option<PeerIndex>, context: ContextId, tag: Option<i32>) -> Option<Envelope> {
         let at = self.state.unexpected.find(&Pattern::receive(context, from, tag))?;
         Some(Envelope::of(self.state.unexpected.see(at)))
     }
 
-    /// As [`Engine::iprobe`], and takes the message out of matching: only [`Engine::imrecv`] receives it now.
+    /// As [`Engine::iprobe`], and takes the message out of matching: only [`Engine::imrecv`]
+    /// receives it now.
     pub fn improbe(
         &mut self,
         from: Option<PeerIndex>,

@@ -1,4 +1,5 @@
-//! Progress: lets the wire report, then carries out what the reports asked for, then sends what waited for room.
+//! Progress: lets the wire report, then carries out what the reports asked for, then sends what
+//! waited for room.
 
 use towpath_base::ids::PeerIndex;
 use towpath_transport::Wire;
@@ -73,8 +74,9 @@ impl<W: Wire> Engine<W> {
                         state.peers.wait(to, Waiting::Control(header));
                     }
                 }
-                // SAFETY: whoever started the receive keeps its target alive until the request is complete, and it is
-                // not complete before the wire reports the pull; a pull without a request has no bytes to write.
+                // SAFETY: whoever started the receive keeps its target alive until the request is
+                // complete, and it is not complete before the wire reports the pull; a pull without
+                // a request has no bytes to write.
                 Action::Pull { from, key, token, target } => unsafe { wire.pull(from, key, token, target) },
                 Action::Withdraw { to, key } => {
                     wire.withdraw(to, key);
@@ -83,8 +85,8 @@ impl<W: Wire> Engine<W> {
         }
     }
 
-    /// True while a send or a pull is not through, or the wire owes something: `MPI_Finalize` makes progress until it is false.
-    /// Receives that nobody matched do not count.
+    /// True while a send or a pull is not through, or the wire owes something: `MPI_Finalize` makes
+    /// progress until it is false. Receives that nobody matched do not count.
     pub fn busy(&self) -> bool {
         let state = &self.state;
         state.under_way > 0 || !state.actions.is_empty() || !state.peers.backlog.is_empty() || self.wire.busy()

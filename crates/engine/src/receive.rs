@@ -14,8 +14,8 @@ use crate::requests::{Completion, RequestId, Work};
 pub(crate) const ANY_PEER: PeerIndex = PeerIndex(u32::MAX);
 
 impl<W: Wire> Engine<W> {
-    /// Receives completely into `capacity` contiguous bytes, if a matching eager message is here already. No request.
-    /// `None` when nothing happened: use [`Engine::irecv`].
+    /// Receives completely into `capacity` contiguous bytes, if a matching eager message is here
+    /// already. No request. `None` when nothing happened: use [`Engine::irecv`].
     ///
     /// # Safety
     /// `pointer` must be writable for `capacity` bytes.
@@ -35,8 +35,8 @@ impl<W: Wire> Engine<W> {
         })
     }
 
-    /// Delivers a waiting message if its bytes are here. `take` gets the bytes and their number, and says how many had
-    /// room and whether some had none.
+    /// Delivers a waiting message if its bytes are here. `take` gets the bytes and their number,
+    /// and says how many had room and whether some had none.
     pub(crate) fn receive_waiting(
         &mut self,
         at: u32,
@@ -109,7 +109,8 @@ impl<W: Wire> Engine<W> {
         id
     }
 
-    /// Starts the receive of a message that [`Engine::improbe`] took out; `None` when the message has been received already.
+    /// Starts the receive of a message that [`Engine::improbe`] took out; `None` when the message
+    /// has been received already.
     ///
     /// # Safety
     /// As [`Engine::irecv`].

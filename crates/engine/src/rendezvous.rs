@@ -1,9 +1,10 @@
 //! The rendezvous protocol for messages that are not sent eagerly: announce, match, pull, release.
 //!
-//! The sender publishes its source on the wire and sends an announcement (key and length) in the stream of headers. The
-//! receiver matches the announcement and pulls as many bytes as it has room for; the wire tells the sender when its
-//! memory is free again. Because release follows matching, the protocol is synchronous by itself;
-//! but a message that is announced for lack of credit only may be fetched before (`flow`).
+//! The sender publishes its source on the wire and sends an announcement (key and length) in the
+//! stream of headers. The receiver matches the announcement and pulls as many bytes as it has room
+//! for; the wire tells the sender when its memory is free again. Because release follows matching,
+//! the protocol is synchronous by itself; but a message that is announced for lack of credit only
+//! may be fetched before (`flow`).
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::transfer::{Source, Target};
@@ -27,8 +28,8 @@ impl<W: Wire> Engine<W> {
         let Completion { peer: to, tag, source_rank: rank, bytes: length, .. } = slot.completion;
         if let Work::Queued { source, context, .. } = &mut slot.work {
             let (source, context) = (std::mem::replace(source, NOTHING), *context);
-            // SAFETY: whoever started the send keeps its source alive until the request is complete, and it is not
-            // complete before the release.
+            // SAFETY: whoever started the send keeps its source alive until the request is
+            // complete, and it is not complete before the release.
             let key = unsafe { wire.publish(to, token, source) };
             slot.work = Work::Published { key, context, postponed };
         }

@@ -1,8 +1,9 @@
 //! Requests: a slab of slots that are used again, named by index and generation.
 //!
-//! A slot owns what its operation still needs (the target of a posted receive, the source of a queued send). Slots are
-//! reused last-in first-out, so a program that waits for each message stays in one warm line. Invariant: `complete` is
-//! set exactly once in the life of a request, except that a cancel of a finished eager send opens it again until the answer.
+//! A slot owns what its operation still needs (the target of a posted receive, the source of a
+//! queued send). Slots are reused last-in first-out, so a program that waits for each message stays
+//! in one warm line. Invariant: `complete` is set exactly once in the life of a request, except
+//! that a cancel of a finished eager send opens it again until the answer.
 
 use towpath_base::ids::{ContextId, PeerIndex};
 use towpath_base::transfer::{Source, Target};

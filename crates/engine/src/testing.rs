@@ -1,8 +1,9 @@
-//! A wire for tests: any number of processes in one thread, connected by queues, deterministic by a seed.
+//! A wire for tests: any number of processes in one thread, connected by queues, deterministic by a
+//! seed.
 //!
-//! It keeps the contract of [`Wire`] and nothing more: it refuses at random, delivers late (in the order of each pair), pulls
-//! regions in odd pieces, and can lose a peer. [`Logged`] keeps the arrivals of any wire, so that a test can tell what
-//! should have matched.
+//! It keeps the contract of [`Wire`] and nothing more: it refuses at random, delivers late (in the
+//! order of each pair), pulls regions in odd pieces, and can lose a peer. [`Logged`] keeps the
+//! arrivals of any wire, so that a test can tell what should have matched.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -196,7 +197,8 @@ impl TestWire {
         self.scratch.resize(wanted, 0);
         let mut moved = 0;
         while moved < wanted {
-            // SAFETY: the scratch buffer holds `wanted` bytes; both engines keep their memory alive until told.
+            // SAFETY: the scratch buffer holds `wanted` bytes; both engines keep their memory alive
+            // until told.
             unsafe {
                 let Step::Done(filled) = region.source.fill(self.scratch.as_mut_ptr(), wanted - moved) else { break };
                 assert!(filled > 0, "a source ended before its length");

@@ -1,4 +1,5 @@
-//! Exchanges between neighbours: rings and several edges between a pair, among other messages, at their own pace each.
+//! Exchanges between neighbours: rings and several edges between a pair, among other messages, at
+//! their own pace each.
 
 mod support;
 
@@ -46,7 +47,8 @@ impl Rank {
         (self.round * 16 + edge) as i32
     }
 
-    /// One step: begins the next exchange or asks whether the present one is through; true when it is.
+    /// One step: begins the next exchange or asks whether the present one is through; true when it
+    /// is.
     fn step(&mut self, engine: &mut Engine<impl towpath_transport::Wire>, rounds: u32) -> bool {
         let done = match self.parts.take() {
             None => {

@@ -1,5 +1,6 @@
-//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each run sends,
-//! `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored tests: 10^7 messages of each ordered pair.
+//! The order model on wires of every temper. `TOWPATH_TEST_MESSAGES` sets how many messages each
+//! run sends, `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored tests:
+//! 10^7 messages of each ordered pair.
 
 mod support;
 
@@ -45,7 +46,8 @@ fn run(size: usize, manners: Manners, limits: Limits) {
     check((0..size).map(|me| Engine::new(Logged::new(network.wire(me)), limits, size)).collect(), manners.seed, OPEN);
 }
 
-/// Engines on the real wires: shared memory between `size` mappings in this process, and the loopback.
+/// Engines on the real wires: shared memory between `size` mappings in this process, and the
+/// loopback.
 fn engines_on_wires(size: usize, settings: Settings, limits: Limits) -> Vec<Engine<Logged<Wires>>> {
     engines_on(size, limits, |segment| Wires::with_settings(segment, settings))
 }
@@ -179,8 +181,8 @@ fn real_wires() {
     }
 }
 
-/// Topologies that come and go while messages are under way: every 50 steps a rank declares some neighbours or forgets a
-/// topology, out of an area that is too small for all.
+/// Topologies that come and go while messages are under way: every 50 steps a rank declares some
+/// neighbours or forgets a topology, out of an area that is too small for all.
 #[test]
 fn real_wires_under_changing_topologies() {
     let kinds = [

@@ -1,4 +1,5 @@
-//! Two engines in one thread: every protocol, and the rules of completion, truncation, probing, cancelling and loss.
+//! Two engines in one thread: every protocol, and the rules of completion, truncation, probing,
+//! cancelling and loss.
 
 mod support;
 

@@ -1,9 +1,9 @@
 //! What the library asks of its launcher, through one trait, [`Launcher`], whoever the launcher is.
 //!
-//! [`connect`] finds out who started this process: Towpath's own `mpiexec`, a PMI or PMIx server, or nobody. When the
-//! environment shows a launcher of several processes but no server answers, it is an error: a job must never run as
-//! N times "rank 0 of 1". Operations of dynamic processes are named from the first day and answer
-//! [`Error::Unsupported`] until they are built.
+//! [`connect`] finds out who started this process: Towpath's own `mpiexec`, a PMI or PMIx server,
+//! or nobody. When the environment shows a launcher of several processes but no server answers, it
+//! is an error: a job must never run as N times "rank 0 of 1". Operations of dynamic processes are
+//! named from the first day and answer [`Error::Unsupported`] until they are built.
 
 mod guard;
 mod handover;
@@ -29,11 +29,13 @@ pub struct Job {
     pub rank: u32,
     /// Number of processes in MPI_COMM_WORLD.
     pub size: u32,
-    /// Number of the program on the launcher's command line (MPI_APPNUM), where the launcher says it.
+    /// Number of the program on the launcher's command line (MPI_APPNUM), where the launcher says
+    /// it.
     pub appnum: Option<i32>,
     /// How many processes could run (MPI_UNIVERSE_SIZE), where the launcher says it.
     pub universe_size: Option<i32>,
-    /// Random number of the job, the same in all its processes, different in every other job. No secret.
+    /// Random number of the job, the same in all its processes, different in every other job. No
+    /// secret.
     pub nonce: u64,
     /// Place of this process among the ranks of its host.
     pub local_rank: u32,
@@ -102,21 +104,24 @@ pub trait Launcher: Send {
     /// The facts of the job.
     fn job(&self) -> &Job;
 
-    /// A new descriptor (close-on-exec) of the memory file that the ranks of this host share, with head and control
-    /// pages laid out. A process started alone makes a file of its own at the first call.
+    /// A new descriptor (close-on-exec) of the memory file that the ranks of this host share, with
+    /// head and control pages laid out. A process started alone makes a file of its own at the
+    /// first call.
     ///
     /// # Errors
     /// [`Error::Segment`] when the file cannot be made or duplicated.
     fn segment(&mut self) -> Result<OwnedFd, Error>;
 
-    /// The secret of the job, the same in all its processes on all hosts: what they prove to each other.
+    /// The secret of the job, the same in all its processes on all hosts: what they prove to each
+    /// other.
     ///
     /// # Errors
     /// When the launcher is gone.
     fn key(&mut self) -> Result<JobKey, Error>;
 
-    /// Publishes a value under a key; processes on all hosts see it after the next [`Launcher::fence`]. Keys: 1 to 56
-    /// printable signs without blanks, `=` and `;`, put once in a job; values of any length.
+    /// Publishes a value under a key; processes on all hosts see it after the next
+    /// [`Launcher::fence`]. Keys: 1 to 56 printable signs without blanks, `=` and `;`, put once in
+    /// a job; values of any length.
     ///
     /// # Errors
     /// When the launcher refuses or is gone.
@@ -128,7 +133,8 @@ pub trait Launcher: Send {
     /// When the launcher is gone.
     fn get(&mut self, key: &str) -> Result<Option<String>, Error>;
 
-    /// As [`Launcher::get`] for a value that this rank has put, which some launchers find much sooner.
+    /// As [`Launcher::get`] for a value that this rank has put, which some launchers find much
+    /// sooner.
     ///
     /// # Errors
     /// When the launcher is gone.
@@ -136,14 +142,16 @@ pub trait Launcher: Send {
         self.get(key)
     }
 
-    /// Waits until all processes of the job have called it; what was put before is visible afterwards.
+    /// Waits until all processes of the job have called it; what was put before is visible
+    /// afterwards.
     ///
     /// # Errors
     /// When the launcher is gone.
     fn fence(&mut self) -> Result<(), Error>;
 
-    /// Asks the launcher to end the whole job with this exit code. The sentence reaches the person's terminal once, by
-    /// the launcher where it can, else written to stderr here. The caller then exits with the same code.
+    /// Asks the launcher to end the whole job with this exit code. The sentence reaches the
+    /// person's terminal once, by the launcher where it can, else written to stderr here. The
+    /// caller then exits with the same code.
     ///
     /// # Errors
     /// When the launcher is gone.
@@ -209,11 +217,12 @@ pub trait Launcher: Send {
     }
 }
 
-/// Finds the launcher of this process and learns the facts of the job. Called once, by MPI_Init; collective over the
-/// processes of the job under a launcher that is not ours.
+/// Finds the launcher of this process and learns the facts of the job. Called once, by MPI_Init;
+/// collective over the processes of the job under a launcher that is not ours.
 ///
 /// # Errors
-/// One sentence when the environment shows a launcher that does not answer, or the answer is of no use.
+/// One sentence when the environment shows a launcher that does not answer, or the answer is of no
+/// use.
 pub fn connect() -> Result<Box<dyn Launcher>, Error> {
     Ok(match Found::in_environment()? {
         Found::Own(ticket) => Box::new(own::OwnLauncher::start(&ticket)?),
@@ -264,7 +273,8 @@ const FROM_FIRST_RANK: &str = "from the first rank";
 pub struct Seen {
     /// Who it is, in words.
     pub launcher: String,
-    /// Rank of this process and number of ranks, where the environment says it; `None` when nobody has launched it.
+    /// Rank of this process and number of ranks, where the environment says it; `None` when nobody
+    /// has launched it.
     pub place: Option<(u32, Option<u32>)>,
     /// How its ranks come to share the segment, in words.
     pub handover: &'static str,

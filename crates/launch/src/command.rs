@@ -1,5 +1,5 @@
-//! The command `towpath`: answers a person's questions about Towpath on this machine. Each question is a subcommand, a
-//! row of [`SUBCOMMANDS`], which drives both reading and `--help`.
+//! The command `towpath`: answers a person's questions about Towpath on this machine. Each question
+//! is a subcommand, a row of [`SUBCOMMANDS`], which drives both reading and `--help`.
 
 mod info;
 mod report;
@@ -16,7 +16,8 @@ struct Subcommand {
     about: &'static str,
     /// The text of `towpath NAME --help`.
     help: &'static str,
-    /// Reads the arguments behind the name and gives the answer, or says in a sentence what is wrong with them.
+    /// Reads the arguments behind the name and gives the answer, or says in a sentence what is
+    /// wrong with them.
     answer: fn(&[String]) -> Result<String, String>,
 }
 

@@ -1,5 +1,5 @@
-//! Everything that can go wrong between a process and its launcher. Each text is a sentence for the person who
-//! started the job.
+//! Everything that can go wrong between a process and its launcher. Each text is a sentence for the
+//! person who started the job.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The decoders of launching, each fed with any bytes: for `make fuzz`, and in short runs as tests of this crate. What a
-//! decoder must keep to is asserted here.
+//! The decoders of launching, each fed with any bytes: for `make fuzz`, and in short runs as tests
+//! of this crate. What a decoder must keep to is asserted here.
 
 use crate::key::JobKey;
 use crate::ticket::Ticket;
@@ -57,7 +57,8 @@ pub fn proxy_frames(bytes: &[u8]) {
     mpiexec::frames::fuzz(bytes);
 }
 
-/// Hosts: a process mapping, a list, a host file, Slurm's lists; and the ticket in which a mapping travels.
+/// Hosts: a process mapping, a list, a host file, Slurm's lists; and the ticket in which a mapping
+/// travels.
 pub fn host_texts(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for text in [&text, &*format!("(vector,{text})")] {

@@ -1,15 +1,17 @@
-//! Which rank is on which host, as launchers write it: `PMI_process_mapping`, and a host's own name where they do not.
+//! Which rank is on which host, as launchers write it: `PMI_process_mapping`, and a host's own name
+//! where they do not.
 //!
-//! The value is `(vector,(first host,hosts,ranks per host),...)`: each triple gives the next ranks to `hosts` hosts from
-//! `first host` on, `ranks per host` consecutive ranks each; when ranks are left over, the list begins again
-//! (PMI-1 as Hydra serves it). Hydra of MPICH 5 writes `host` for `(host,1,1)` and `[...]xN` for what comes N times.
+//! The value is `(vector,(first host,hosts,ranks per host),...)`: each triple gives the next ranks
+//! to `hosts` hosts from `first host` on, `ranks per host` consecutive ranks each; when ranks are
+//! left over, the list begins again (PMI-1 as Hydra serves it). Hydra of MPICH 5 writes `host` for
+//! `(host,1,1)` and `[...]xN` for what comes N times.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
-/// Reads a process mapping for `size` ranks: the host of each rank, numbered from 0 in order of appearance.
-/// `None` when the text is not such a mapping.
+/// Reads a process mapping for `size` ranks: the host of each rank, numbered from 0 in order of
+/// appearance. `None` when the text is not such a mapping.
 pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
     let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?.trim();
     let list = inside.strip_prefix("vector")?.trim_start().strip_prefix(',')?;
@@ -28,8 +30,9 @@ pub fn parse_mapping(text: &str, size: usize) -> Option<Vec<u32>> {
 /// A run of ranks: first host, hosts, ranks per host.
 type Triple = (usize, usize, usize);
 
-/// Reads blocks, separated by commas: triples, single hosts of one rank, and bracketed lists of both with a number of
-/// repetitions. Blocks without ranks are left out; of the others no more count than there are ranks.
+/// Reads blocks, separated by commas: triples, single hosts of one rank, and bracketed lists of
+/// both with a number of repetitions. Blocks without ranks are left out; of the others no more
+/// count than there are ranks.
 fn blocks(mut rest: &str, size: usize) -> Option<Vec<Triple>> {
     let mut triples = Vec::new();
     while !rest.is_empty() {
@@ -78,8 +81,9 @@ fn simple_blocks(mut rest: &str) -> Option<Vec<Triple>> {
     }
 }
 
-/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks share a triple, and a list
-/// that begins again is written once: clients of PMI-1 take a value of about a thousand bytes at most.
+/// Writes the hosts of all ranks as a process mapping. Consecutive hosts with equally many ranks
+/// share a triple, and a list that begins again is written once: clients of PMI-1 take a value of
+/// about a thousand bytes at most.
 pub fn write_mapping(node_of_rank: &[u32]) -> String {
     let (whole, once) = (triples(node_of_rank), triples(&node_of_rank[..period(node_of_rank)]));
     let shorter = if once.len() < whole.len() { once } else { whole };
@@ -129,8 +133,8 @@ pub fn number_by_appearance<T: Eq + std::hash::Hash + Clone>(things: &[T]) -> Ve
         .collect()
 }
 
-/// A text that two processes share exactly when they run on one kernel in one network: the kernel's boot id and the
-/// number of the network namespace. Falls back to the host's name.
+/// A text that two processes share exactly when they run on one kernel in one network: the kernel's
+/// boot id and the number of the network namespace. Falls back to the host's name.
 pub fn own_host() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let network = std::fs::metadata("/proc/self/ns/net").map(|m| m.ino()).unwrap_or(0);

@@ -1,5 +1,6 @@
-//! The secret of a job: what processes on different hosts prove to each other before anything else they send is
-//! looked at. It travels in the launcher's own connections only, never in a command line, a name or a message to a person.
+//! The secret of a job: what processes on different hosts prove to each other before anything else
+//! they send is looked at. It travels in the launcher's own connections only, never in a command
+//! line, a name or a message to a person.
 #![forbid(unsafe_code)]
 
 use std::fmt;

@@ -1,9 +1,9 @@
-//! Launching: what the library asks of the program that started it ([`client`]), that program itself ([`mpiexec`]), and
-//! the command `towpath`, which answers people's questions ([`command`]).
+//! Launching: what the library asks of the program that started it ([`client`]), that program
+//! itself ([`mpiexec`]), and the command `towpath`, which answers people's questions ([`command`]).
 //!
-//! `client` speaks to Towpath's own `mpiexec`, to any PMI-1 or PMI-2 server (the Hydra launchers of MPICH and Intel MPI,
-//! gforker, Slurm) and to nobody (a program started alone). `mpiexec` serves PMI-1, so programs of those libraries start
-//! under it too. Nothing here knows the engine.
+//! `client` speaks to Towpath's own `mpiexec`, to any PMI-1 or PMI-2 server (the Hydra launchers of
+//! MPICH and Intel MPI, gforker, Slurm) and to nobody (a program started alone). `mpiexec` serves
+//! PMI-1, so programs of those libraries start under it too. Nothing here knows the engine.
 
 #![deny(missing_docs)]
 

@@ -1,9 +1,10 @@
-//! `mpiexec`: starts the ranks of a job on this host or on several, serves PMI-1 to them, forwards their output, and ends
-//! them all together, leaving no process, file or segment behind.
+//! `mpiexec`: starts the ranks of a job on this host or on several, serves PMI-1 to them, forwards
+//! their output, and ends them all together, leaving no process, file or segment behind.
 //!
-//! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian ([`guardian`]: parent of the ranks,
-//! kills what is left when `mpiexec` is gone), and the ranks, each in a process group of its own. Over several hosts
-//! `mpiexec` ([`fleet`]) holds one connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
+//! Three kinds of processes: `mpiexec` itself ([`job`]: one event loop), the guardian
+//! ([`guardian`]: parent of the ranks, kills what is left when `mpiexec` is gone), and the ranks,
+//! each in a process group of its own. Over several hosts `mpiexec` ([`fleet`]) holds one
+//! connection to a proxy on each ([`proxy`]), and the proxy has guardian and ranks.
 
 mod activity;
 pub(crate) mod binding;

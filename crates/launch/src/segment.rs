@@ -1,11 +1,12 @@
-//! The memory file that the ranks of one host share: making it, handing it to ranks that did not inherit it, and a view
-//! of its control pages.
+//! The memory file that the ranks of one host share: making it, handing it to ranks that did not
+//! inherit it, and a view of its control pages.
 //!
-//! The file has no name that could stay behind: it is a memfd, or, where memfd is refused, a file in /dev/shm or TMPDIR
-//! that is unlinked the moment it exists. A rank that did not inherit it opens it through `/proc/PID/fd/N`, or asks its
-//! maker for the descriptor over an abstract socket (processes may be non-dumpable or in other PID namespaces), or,
-//! when even that fails, through a file with a name that lives until all have opened it. The transport makes the file
-//! longer; here it holds the head and the control pages of `towpath_base::control`.
+//! The file has no name that could stay behind: it is a memfd, or, where memfd is refused, a file
+//! in /dev/shm or TMPDIR that is unlinked the moment it exists. A rank that did not inherit it
+//! opens it through `/proc/PID/fd/N`, or asks its maker for the descriptor over an abstract socket
+//! (processes may be non-dumpable or in other PID namespaces), or, when even that fails, through a
+//! file with a name that lives until all have opened it. The transport makes the file longer; here
+//! it holds the head and the control pages of `towpath_base::control`.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -31,13 +32,14 @@ pub fn new_nonce() -> u64 {
     u64::from_ne_bytes(bytes).max(1)
 }
 
-/// The number of the segment of one host of a job: what the launcher calls different hosts may share one kernel, as in a
-/// test, and must not take each other's.
+/// The number of the segment of one host of a job: what the launcher calls different hosts may
+/// share one kernel, as in a test, and must not take each other's.
 pub(crate) fn nonce_of_host(job: u64, host: u32) -> u64 {
     job.wrapping_add(u64::from(host)).max(1)
 }
 
-/// Makes the segment of a job: a nameless file with head and control pages, the magic word written last.
+/// Makes the segment of a job: a nameless file with head and control pages, the magic word written
+/// last.
 ///
 /// # Errors
 /// [`Error::Segment`] when neither memfd nor a file works, or memory for the pages is missing.
@@ -52,7 +54,8 @@ pub(crate) fn make_some_way(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, 
     Ok((file, way))
 }
 
-/// Makes the segment as a file with a name, for ranks that reach its maker by no other way. The caller removes it.
+/// Makes the segment as a file with a name, for ranks that reach its maker by no other way. The
+/// caller removes it.
 pub(crate) fn make_named(nonce: u64, local_ranks: usize) -> Result<(OwnedFd, PathBuf), Error> {
     let (file, path) = named_file(nonce)?;
     let file = OwnedFd::from(file);
@@ -82,12 +85,13 @@ fn named_file(number: u64) -> Result<(File, PathBuf), Error> {
     Err(Error::Segment { action: "made", detail: format!("no file could be made: {}", refusals.join(", ")) })
 }
 
-/// Most ranks for which the maker provides the header slots too. Beyond, that would be much memory for programs that may
-/// not even use it: there each rank provides its own.
+/// Most ranks for which the maker provides the header slots too. Beyond, that would be much memory
+/// for programs that may not even use it: there each rank provides its own.
 const SLOTS_PROVIDED: usize = 512;
 
-/// Provides the pages (where memory is missing, that is an error now and not a signal later) and fills in the head. A
-/// rank writes into the slots of others before they have started, so their pages must be there from the beginning.
+/// Provides the pages (where memory is missing, that is an error now and not a signal later) and
+/// fills in the head. A rank writes into the slots of others before they have started, so their
+/// pages must be there from the beginning.
 fn lay_out(file: &OwnedFd, nonce: u64, local_ranks: usize) -> Result<(), Shortage> {
     let slots = if local_ranks <= SLOTS_PROVIDED { control::slot_table_bytes(local_ranks) } else { 0 };
     let length = control::behind_control_pages(local_ranks) + slots;
@@ -153,7 +157,8 @@ impl View {
 
     /// The head page.
     pub fn head(&self) -> &SegmentHead {
-        // SAFETY: the mapping is page-aligned, longer than the head, lives as long as `self`; all fields are atomics.
+        // SAFETY: the mapping is page-aligned, longer than the head, lives as long as `self`; all
+        // fields are atomics.
         unsafe { &*self.mapping.pointer().cast() }
     }
 
@@ -163,8 +168,8 @@ impl View {
     /// When there is no such local rank.
     pub fn page(&self, local_rank: usize) -> &ControlPage {
         assert!(local_rank < self.local_ranks, "local rank {local_rank} of {}", self.local_ranks);
-        // SAFETY: the page lies inside the mapping by the assertion, is page-aligned, and all its fields are atomics
-        // (padding aside, which nobody reads).
+        // SAFETY: the page lies inside the mapping by the assertion, is page-aligned, and all its
+        // fields are atomics (padding aside, which nobody reads).
         unsafe { &*self.mapping.pointer().add(control::control_page_offset(local_rank)).cast() }
     }
 }

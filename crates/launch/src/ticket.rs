@@ -1,7 +1,9 @@
-//! What Towpath's own `mpiexec` tells each rank in one environment variable, so that a rank starts without asking.
+//! What Towpath's own `mpiexec` tells each rank in one environment variable, so that a rank starts
+//! without asking.
 //!
-//! Environments are inherited further than they are meant (a rank's child processes, another launcher started inside a
-//! rank), so the ticket names the inode of its rank's PMI socket: it counts only where that very socket is open.
+//! Environments are inherited further than they are meant (a rank's child processes, another
+//! launcher started inside a rank), so the ticket names the inode of its rank's PMI socket: it
+//! counts only where that very socket is open.
 #![forbid(unsafe_code)]
 
 /// Name of the environment variable.

@@ -1,15 +1,18 @@
-//! The PMI-1 wire: lines of `key=value` pairs separated by blanks, each line one message, its first pair `cmd=NAME`.
+//! The PMI-1 wire: lines of `key=value` pairs separated by blanks, each line one message, its first
+//! pair `cmd=NAME`.
 //!
-//! Facts from the exchanges seen on the wire of MPICH's Hydra, Intel's Hydra and gforker: the order of keys differs, a
-//! text (`msg=key not found`) may hold blanks, answers may carry keys nobody asked for. So the parser keeps pairs in a
-//! list, adds a word without `=` to the value before it, and never fails on anything but an endless line.
+//! Facts from the exchanges seen on the wire of MPICH's Hydra, Intel's Hydra and gforker: the order
+//! of keys differs, a text (`msg=key not found`) may hold blanks, answers may carry keys nobody
+//! asked for. So the parser keeps pairs in a list, adds a word without `=` to the value before it,
+//! and never fails on anything but an endless line.
 //!
 //! PMI-2 carries the same messages in records: [`records`].
 #![forbid(unsafe_code)]
 
 pub mod records;
 
-/// Longest line that is accepted in bytes; the longest that any known server sends is 4096 plus a few keys.
+/// Longest line that is accepted in bytes; the longest that any known server sends is 4096 plus a
+/// few keys.
 pub const LONGEST_LINE: usize = 64 * 1024;
 
 /// One line of the wire.
@@ -31,7 +34,8 @@ impl Message {
         self
     }
 
-    /// Reads a line (with or without its newline). Never fails: what is no pair becomes part of the value before it.
+    /// Reads a line (with or without its newline). Never fails: what is no pair becomes part of the
+    /// value before it.
     pub fn parse(line: &[u8]) -> Message {
         let text = String::from_utf8_lossy(line);
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -58,7 +62,8 @@ impl Message {
         self.get(key)?.trim().parse().ok()
     }
 
-    /// The command; empty when the line names none. `mcmd` (messages of several lines) counts as one.
+    /// The command; empty when the line names none. `mcmd` (messages of several lines) counts as
+    /// one.
     pub fn command(&self) -> &str {
         self.get("cmd").or_else(|| self.get("mcmd")).unwrap_or("")
     }
@@ -125,7 +130,8 @@ impl LineReader {
     }
 }
 
-/// Makes any text fit for a PMI value: everything but letters, digits and a few harmless signs becomes `%XX`.
+/// Makes any text fit for a PMI value: everything but letters, digits and a few harmless signs
+/// becomes `%XX`.
 pub fn escape(text: &[u8]) -> String {
     let mut escaped = String::new();
     for &byte in text {

@@ -1,4 +1,5 @@
-//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, alone, and where something is wrong.
+//! The library's side against `mpiexec`'s: with the ticket, over PMI-1, alone, and where something
+//! is wrong.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Jobs over several hosts. The hosts are proxies on this machine, reached by a command that tells them their name; what
-//! belongs to another kernel or network is tested where namespaces are made.
+//! Jobs over several hosts. The hosts are proxies on this machine, reached by a command that tells
+//! them their name; what belongs to another kernel or network is tested where namespaces are made.
 
 mod common;
 
@@ -248,7 +248,8 @@ fn the_time_limit_ends_all_hosts() {
 
 #[test]
 fn the_cause_is_told_also_when_a_consequence_could_be_known_before() {
-    // What host a says comes late. Its rank ends the job; one on host b fails as soon as that rank has ended.
+    // What host a says comes late. Its rank ends the job; one on host b fails as soon as that rank
+    // has ended.
     let way = "sh -c 'if test $0 = a; then \"$@\" | (sleep 0.7; exec cat); else exec \"$@\"; fi' {host}";
     let folder = tempfile::tempdir().unwrap();
     let ended = folder.path().join("ended").to_string_lossy().into_owned();
@@ -375,7 +376,8 @@ fn the_folder_goes_by_the_name_that_the_shell_has_for_it() {
 
 #[test]
 fn a_host_that_is_lost_after_its_ranks_is_lost() {
-    // Preamble, Ready, Started and Ended of one rank pass; what follows, and with it the end of the output, does not.
+    // Preamble, Ready, Started and Ended of one rank pass; what follows, and with it the end of the
+    // output, does not.
     let way = "sh -c '\"$@\" | head -c 107' {host}";
     let run = run(&["--hosts", "a", "--launcher", way, "-n", "1", "true"]);
     assert!(run.code == 1 && run.errors.contains("host a is lost"), "{run:?}");

@@ -1,4 +1,5 @@
-//! `towpath info` tells what is there: every setting, and what changes when the machine, the launcher or a sandbox do.
+//! `towpath info` tells what is there: every setting, and what changes when the machine, the
+//! launcher or a sandbox do.
 
 mod common;
 
@@ -36,7 +37,8 @@ fn unwrapped(text: &str) -> String {
 
 /// Lets the command run on one of the processors of this test.
 fn on_one_processor(command: &mut Command) {
-    // SAFETY: between fork and exec only two system calls are made, on values of the child's own stack.
+    // SAFETY: between fork and exec only two system calls are made, on values of the child's own
+    // stack.
     unsafe {
         command.pre_exec(|| {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -63,8 +65,8 @@ fn without(command: &mut Command, calls: &[libc::c_long]) {
         program.push(give(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
     }
     program.push(give(libc::SECCOMP_RET_ALLOW));
-    // SAFETY: between fork and exec only two system calls are made; the program lives in the closure, and the kernel
-    // copies it.
+    // SAFETY: between fork and exec only two system calls are made; the program lives in the
+    // closure, and the kernel copies it.
     unsafe {
         command.pre_exec(move || {
             let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
@@ -226,7 +228,8 @@ fn libraries_that_are_not_there_are_missing() {
 
 #[test]
 fn what_leads_to_other_hosts_is_asked_of_the_library() {
-    // The library is not beside the program of this test; tests/packaging.py and tests/hosts/libfabric.py see what it says.
+    // The library is not beside the program of this test; tests/packaging.py and
+    // tests/hosts/libfabric.py see what it says.
     let text = unwrapped(&said(towpath(&["info", "--networks"])));
     assert!(text.starts_with("Ways to other hosts to other hosts not known "), "{text}");
     assert!(text.ends_with("lib/libmpi_abi.so.1 is not there"), "{text}");

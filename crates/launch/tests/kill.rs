@@ -1,7 +1,8 @@
-//! Nothing survives a job: whatever is killed, whatever the ranks have started, however they hide it.
+//! Nothing survives a job: whatever is killed, whatever the ranks have started, however they hide
+//! it.
 //!
-//! Every process of a job carries a mark in its environment; afterwards no process on the machine may have it.
-//! `TOWPATH_KILL_ROUNDS` sets the number of rounds.
+//! Every process of a job carries a mark in its environment; afterwards no process on the machine
+//! may have it. `TOWPATH_KILL_ROUNDS` sets the number of rounds.
 
 mod common;
 
@@ -28,7 +29,8 @@ fn signal(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as i32, signal) };
 }
 
-/// The ranks themselves: leaders of their process groups among the marked ones that were started by the guardian.
+/// The ranks themselves: leaders of their process groups among the marked ones that were started by
+/// the guardian.
 fn ranks_of(mark: &str, ranks: usize) -> Vec<u32> {
     let mut found = Vec::new();
     wait_until("the start of all ranks", || {

@@ -1,4 +1,5 @@
-//! The command line, the output, the input and the exit codes of `mpiexec`, with programs that know nothing of MPI.
+//! The command line, the output, the input and the exit codes of `mpiexec`, with programs that know
+//! nothing of MPI.
 
 mod common;
 

@@ -1,7 +1,9 @@
-//! What the control groups of this process allow: processor quota and memory, for hierarchies of version 1 and 2.
+//! What the control groups of this process allow: processor quota and memory, for hierarchies of
+//! version 1 and 2.
 //!
-//! A container usually sees its own group mounted at the root, a service sees the path that /proc/self/cgroup names;
-//! both are looked at, and every ancestor counts, because each of them can set a limit.
+//! A container usually sees its own group mounted at the root, a service sees the path that
+//! /proc/self/cgroup names; both are looked at, and every ancestor counts, because each of them can
+//! set a limit.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -39,8 +41,8 @@ pub fn processor_quota() -> Option<usize> {
     ProcessorQuota::open().cores()
 }
 
-/// The processor quotas of this process's groups. They may change while it runs, so their files stay open: to ask
-/// again costs one system call for each group that can have a quota.
+/// The processor quotas of this process's groups. They may change while it runs, so their files
+/// stay open: to ask again costs one system call for each group that can have a quota.
 #[derive(Debug)]
 pub struct ProcessorQuota {
     groups: Vec<GroupQuota>,
@@ -52,7 +54,8 @@ impl ProcessorQuota {
         ProcessorQuota { groups: directories("cpu").iter().filter_map(|at| GroupQuota::open(at)).collect() }
     }
 
-    /// Cores' worth of processor time that the groups grant now, rounded up; `None` without a quota.
+    /// Cores' worth of processor time that the groups grant now, rounded up; `None` without a
+    /// quota.
     pub fn cores(&self) -> Option<usize> {
         self.groups.iter().filter_map(GroupQuota::cores).min()
     }

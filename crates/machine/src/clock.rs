@@ -2,7 +2,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Seconds since the host started, to the nanosecond; never runs backwards. No system call on common machines (vDSO).
+/// Seconds since the host started, to the nanosecond; never runs backwards. No system call on
+/// common machines (vDSO).
 #[inline]
 pub fn seconds() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);

@@ -12,7 +12,8 @@ pub type Mask = [u64; MASK_WORDS];
 /// The affinity mask of the calling thread; all zero where the kernel does not tell.
 pub fn affinity() -> Mask {
     let mut mask = [0; MASK_WORDS];
-    // SAFETY: a mask is an array of long words, as the kernel writes it, and its size is what the call is told.
+    // SAFETY: a mask is an array of long words, as the kernel writes it, and its size is what the
+    // call is told.
     let outcome = unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
     if outcome == 0 { mask } else { [0; MASK_WORDS] }
 }
@@ -43,8 +44,8 @@ pub fn mask_of(processors: &[usize]) -> Mask {
     mask
 }
 
-/// How many processors the processes with the united `mask` may keep busy: the mask cut by this process's control
-/// group quota; at least 1.
+/// How many processors the processes with the united `mask` may keep busy: the mask cut by this
+/// process's control group quota; at least 1.
 pub fn allowed(mask: &Mask) -> usize {
     let named = count(mask);
     let quota = crate::cgroup::processor_quota().unwrap_or(usize::MAX);
@@ -57,7 +58,8 @@ pub fn announce(head: &SegmentHead, mask: &Mask) {
     head.affinities.fetch_add(1, Ordering::Release);
 }
 
-/// Adds a rank's mask to the union in the segment, for ranks that meet before all of them have announced theirs.
+/// Adds a rank's mask to the union in the segment, for ranks that meet before all of them have
+/// announced theirs.
 pub fn unite(head: &SegmentHead, mask: &Mask) {
     for (shared, own) in head.affinity.iter().zip(mask) {
         shared.fetch_or(*own, Ordering::Relaxed);
@@ -74,8 +76,8 @@ pub fn announced(head: &SegmentHead) -> (u32, Mask) {
     (ranks, mask)
 }
 
-/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run. `quota` is asked only
-/// where their masks name enough processors.
+/// Whether `ranks` ranks of the host share cores, as far as they have said where they may run.
+/// `quota` is asked only where their masks name enough processors.
 pub fn are_shared(head: &SegmentHead, ranks: u32, quota: impl FnOnce() -> Option<usize>) -> bool {
     let ranks = ranks as usize;
     ranks > count(&announced(head).1).max(1) || quota().is_some_and(|quota| ranks > quota)

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-/// Numbers of file systems (statfs(2)) that processes of several hosts can share: NFS, SMB and CIFS, Lustre, GPFS, BeeGFS, Ceph,
-/// AFS, PanFS, OrangeFS, GFS2, OCFS2.
+/// Numbers of file systems (statfs(2)) that processes of several hosts can share: NFS, SMB and
+/// CIFS, Lustre, GPFS, BeeGFS, Ceph, AFS, PanFS, OrangeFS, GFS2, OCFS2.
 const SHARED: [u32; 13] = [
     0x6969,
     0x517b,

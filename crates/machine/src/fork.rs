@@ -1,26 +1,32 @@
-//! What happens around a fork of this process: functions before and after it, and a parent that waits for its child.
+//! What happens around a fork of this process: functions before and after it, and a parent that
+//! waits for its child.
 
 use std::os::fd::OwnedFd;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// Has functions called around each fork(): `before` it, then one in either process, in the thread that forks. False where the
-/// system cannot remember them. Processes made by vfork, posix_spawn or clone call none of them.
+/// Has functions called around each fork(): `before` it, then one in either process, in the thread
+/// that forks. False where the system cannot remember them. Processes made by vfork, posix_spawn or
+/// clone call none of them.
 pub fn around(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) -> bool {
     let function = |function: extern "C" fn()| Some(function as unsafe extern "C" fn());
-    // SAFETY: the functions live as long as this library, which is never unloaded, and may be called at any time.
+    // SAFETY: the functions live as long as this library, which is never unloaded, and may be
+    // called at any time.
     unsafe { libc::pthread_atfork(function(before), function(in_parent), function(in_child)) == 0 }
 }
 
-/// Has a function called in each child that fork() makes from now on, in its only thread. False where the system cannot
-/// remember it. Processes made by vfork, posix_spawn or clone do not call it.
+/// Has a function called in each child that fork() makes from now on, in its only thread. False
+/// where the system cannot remember it. Processes made by vfork, posix_spawn or clone do not call
+/// it.
 pub fn in_child(function: extern "C" fn()) -> bool {
     let function: unsafe extern "C" fn() = function;
-    // SAFETY: the function lives as long as this library, which is never unloaded, and may be called at any time.
+    // SAFETY: the function lives as long as this library, which is never unloaded, and may be
+    // called at any time.
     unsafe { libc::pthread_atfork(None, None, Some(function)) == 0 }
 }
 
-/// A line on standard error, without any lock that another thread may have held when this process was forked.
+/// A line on standard error, without any lock that another thread may have held when this process
+/// was forked.
 pub fn say(line: &str) {
     let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }
@@ -58,7 +64,8 @@ mod tests {
         for ends in [false, true] {
             let handover = Handover::new().unwrap();
             let (mark, marked) = pipe_with(PipeFlags::CLOEXEC).unwrap();
-            // SAFETY: the child calls only what is safe after a fork, and leaves without running what belongs to its parent.
+            // SAFETY: the child calls only what is safe after a fork, and leaves without running
+            // what belongs to its parent.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 let _ = rustix::io::write(&marked, b"x");

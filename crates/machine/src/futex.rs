@@ -1,4 +1,5 @@
-//! Sleeping on a word of shared memory until another process changes it (futex(2), shared between processes).
+//! Sleeping on a word of shared memory until another process changes it (futex(2), shared between
+//! processes).
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use towpath_base::sync::AtomicU32;
 /// How long a caller pauses to whom the system refuses to wait.
 pub(crate) const REFUSED: Duration = Duration::from_micros(200);
 
-/// Blocks while `word` holds `value`, at most `limit` (`None`: without limit). May return early without reason.
+/// Blocks while `word` holds `value`, at most `limit` (`None`: without limit). May return early
+/// without reason.
 pub fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     let limit =
         limit.map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });

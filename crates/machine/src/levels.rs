@@ -1,10 +1,12 @@
-//! How far apart processes run: levels of the machine, from the host down to the core, and distances that follow from them.
+//! How far apart processes run: levels of the machine, from the host down to the core, and
+//! distances that follow from them.
 //!
-//! Two processes are as far apart as the coarsest level that parts them says. A level that parts nothing which a coarser one has
-//! not parted counts not (a package with one cache), the finest that is left has distance 1, each coarser one twice that: what
-//! a line of memory costs between neighbours, over a cache, a package, a network. A level can be a mesh of tiles, whose distance counts
-//! for each step from tile to tile (Manhattan). A level at which one of the processes is not restricted to one instance counts
-//! not either: where it runs is not known.
+//! Two processes are as far apart as the coarsest level that parts them says. A level that parts
+//! nothing which a coarser one has not parted counts not (a package with one cache), the finest
+//! that is left has distance 1, each coarser one twice that: what a line of memory costs between
+//! neighbours, over a cache, a package, a network. A level can be a mesh of tiles, whose distance
+//! counts for each step from tile to tile (Manhattan). A level at which one of the processes is not
+//! restricted to one instance counts not either: where it runs is not known.
 
 mod description;
 
@@ -17,17 +19,21 @@ pub use description::Description;
 /// Levels of a place, that of the host included.
 pub const MOST_LEVELS: usize = 8;
 
-/// The levels below the host that the kernel tells of; hardware threads of one core are at no distance.
+/// The levels below the host that the kernel tells of; hardware threads of one core are at no
+/// distance.
 pub const KERNEL_LEVELS: [Resource; 5] =
     [Resource::Package, Resource::NumaNode, Resource::L3Cache, Resource::L2Cache, Resource::Core];
 
-/// Says that a process is not restricted to one instance of a level, or that there is no such level.
+/// Says that a process is not restricted to one instance of a level, or that there is no such
+/// level.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Where a process runs: its instance of each level, the coarsest first. A value that can be sent as it is.
+/// Where a process runs: its instance of each level, the coarsest first. A value that can be sent
+/// as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(
-    /// An instance, with the columns of the mesh of instances in the upper half (0: no mesh), or [`UNKNOWN`].
+    /// An instance, with the columns of the mesh of instances in the upper half (0: no mesh), or
+    /// [`UNKNOWN`].
     [u64; MOST_LEVELS],
 );
 
@@ -160,8 +166,9 @@ impl Distances {
         }
     }
 
-    /// Parts some places in two where they are farthest apart, as equally as that level allows: the places of the first part
-    /// come to the front, in a fixed order. Says how many these are; 0 where nothing parts them.
+    /// Parts some places in two where they are farthest apart, as equally as that level allows: the
+    /// places of the first part come to the front, in a fixed order. Says how many these are; 0
+    /// where nothing parts them.
     pub fn halve(&self, places: &mut [usize], side: Side) -> usize {
         let Some(&first) = places.first() else { return 0 };
         let first = self.path(first);

@@ -1,7 +1,8 @@
-//! What the hardware and the kernel offer: cores, memory, futexes, barriers between processes, and the policy of waiting.
+//! What the hardware and the kernel offer: cores, memory, futexes, barriers between processes, and
+//! the policy of waiting.
 //!
-//! Everything here is about *this* host and knows no wire and no MPI object. Nothing blocks except the functions that
-//! say so in their name or first line.
+//! Everything here is about *this* host and knows no wire and no MPI object. Nothing blocks except
+//! the functions that say so in their name or first line.
 
 #![deny(missing_docs)]
 

@@ -1,4 +1,5 @@
-//! The narrow door to `libtowpath-malloc.so`: if it is preloaded, it is told where large blocks come from.
+//! The narrow door to `libtowpath-malloc.so`: if it is preloaded, it is told where large blocks
+//! come from.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,7 +11,8 @@ pub struct Heap {
     pub begin: usize,
     /// Bytes from there on in which all blocks lie.
     pub length: usize,
-    /// A block of so many bytes with this alignment, zeroed if the last argument is not 0; NULL where there is none.
+    /// A block of so many bytes with this alignment, zeroed if the last argument is not 0; NULL
+    /// where there is none.
     pub allocate: unsafe extern "C" fn(usize, usize, c_int) -> *mut c_void,
     /// 1 if the block has got this size where it lies.
     pub resize: unsafe extern "C" fn(*mut c_void, usize) -> c_int,
@@ -27,6 +29,7 @@ pub fn attach(heap: &'static Heap) -> bool {
     if found.is_null() {
         return false;
     }
-    // SAFETY: the library gives the function of this name this type; it only keeps the table, which lives long enough.
+    // SAFETY: the library gives the function of this name this type; it only keeps the table, which
+    // lives long enough.
     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const Heap) -> c_int>(found)(heap) == 1 }
 }

@@ -1,8 +1,9 @@
-//! Memory that processes share: an anonymous memory file, its mapping, and the checks that make a shortage a sentence
-//! instead of a signal.
+//! Memory that processes share: an anonymous memory file, its mapping, and the checks that make a
+//! shortage a sentence instead of a signal.
 //!
-//! A page of a memory file that cannot be provided kills the process that touches it (SIGBUS, or SIGKILL by the memory
-//! group). So pages are asked for first, with [`Mapping::populate`], and the group's limit is looked at before.
+//! A page of a memory file that cannot be provided kills the process that touches it (SIGBUS, or
+//! SIGKILL by the memory group). So pages are asked for first, with [`Mapping::populate`], and the
+//! group's limit is looked at before.
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -41,8 +42,8 @@ pub enum Way {
     },
 }
 
-/// Makes an empty memory file without a name: memfd, or a file in /dev/shm or the temporary directory that is unlinked
-/// at once where memfd is forbidden. Closed on exec.
+/// Makes an empty memory file without a name: memfd, or a file in /dev/shm or the temporary
+/// directory that is unlinked at once where memfd is forbidden. Closed on exec.
 pub fn create_file(label: &str) -> Result<OwnedFd, Shortage> {
     create_file_some_way(label).map(|(file, _)| file)
 }
@@ -80,10 +81,12 @@ pub fn file_system(path: &str) -> Option<(u64, u64)> {
     Some((figures.f_blocks * figures.f_frsize, figures.f_bavail * figures.f_frsize))
 }
 
-/// Reads bytes at an address of another process into `bytes` (process_vm_readv, "cross-memory attach").
+/// Reads bytes at an address of another process into `bytes` (process_vm_readv, "cross-memory
+/// attach").
 ///
 /// # Errors
-/// What the kernel says: not permitted, no such process, not mapped there; end of file when fewer bytes came.
+/// What the kernel says: not permitted, no such process, not mapped there; end of file when fewer
+/// bytes came.
 pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result<()> {
     // SAFETY: the slice is writable for its length.
     unsafe { read_process_into(pid, address, bytes.as_mut_ptr(), bytes.len()) }
@@ -96,8 +99,8 @@ pub fn read_process(pid: u32, address: u64, bytes: &mut [u8]) -> std::io::Result
 pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: usize) -> std::io::Result<()> {
     let own = libc::iovec { iov_base: into.cast(), iov_len: length };
     let other = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
-    // SAFETY: the kernel writes at most `length` bytes to `into`; the other address is in another process and is only
-    // looked up there.
+    // SAFETY: the kernel writes at most `length` bytes to `into`; the other address is in another
+    // process and is only looked up there.
     let count = unsafe { libc::process_vm_readv(pid as libc::pid_t, &own, 1, &other, 1, 0) };
     match usize::try_from(count) {
         Ok(count) if count == length => Ok(()),
@@ -106,7 +109,8 @@ pub unsafe fn read_process_into(pid: u32, address: u64, into: *mut u8, length: u
     }
 }
 
-/// Checks that `bytes` more fit into the memory group of this process. Says what is left; `None` without a limit.
+/// Checks that `bytes` more fit into the memory group of this process. Says what is left; `None`
+/// without a limit.
 pub fn check_headroom(bytes: u64) -> Result<Option<u64>, Shortage> {
     match crate::cgroup::memory_headroom() {
         Some(left) if left < bytes => Err(Shortage(format!(
@@ -138,13 +142,15 @@ pub struct Mapping {
     length: usize,
 }
 
-// SAFETY: the mapping is only an address range; whoever reads or writes through it answers for the accesses.
+// SAFETY: the mapping is only an address range; whoever reads or writes through it answers for the
+// accesses.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Grows the file to `length` bytes (sparse) if it is shorter, and maps it readable and writable.
+    /// Grows the file to `length` bytes (sparse) if it is shorter, and maps it readable and
+    /// writable.
     pub fn new(file: impl AsFd, length: usize) -> Result<Mapping, Shortage> {
         Mapping::part(file, 0, length)
     }
@@ -194,8 +200,8 @@ impl Mapping {
         self.length
     }
 
-    /// Provides the pages of a range now; an error where the file system or the memory group has none left.
-    /// Does nothing on kernels that cannot (before 5.14).
+    /// Provides the pages of a range now; an error where the file system or the memory group has
+    /// none left. Does nothing on kernels that cannot (before 5.14).
     pub fn populate(&self, offset: usize, length: usize) -> Result<(), Shortage> {
         assert!(offset + length <= self.length, "populate outside the mapping");
         let page = rustix::param::page_size();
@@ -217,16 +223,18 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Gives the pages of a range back to the system; they read as zeros afterwards. False where the file system cannot do
-    /// that: then they stay as they are.
+    /// Gives the pages of a range back to the system; they read as zeros afterwards. False where
+    /// the file system cannot do that: then they stay as they are.
     pub fn discard(&self, offset: usize, length: usize) -> bool {
         assert!(offset + length <= self.length, "discard outside the mapping");
-        // SAFETY: the range is inside the mapping; whoever gives pages back says that nobody uses their content.
+        // SAFETY: the range is inside the mapping; whoever gives pages back says that nobody uses
+        // their content.
         unsafe { rustix::mm::madvise(self.pointer.add(offset).cast(), length, Advice::LinuxRemove).is_ok() }
     }
 
-    /// Puts private memory with the same bytes in the place of a range of whole pages; what is written there afterwards, no
-    /// other process sees, and the other way round. Allocates nothing but the pages.
+    /// Puts private memory with the same bytes in the place of a range of whole pages; what is
+    /// written there afterwards, no other process sees, and the other way round. Allocates nothing
+    /// but the pages.
     ///
     /// # Errors
     /// What the kernel says where memory is short; then the range is as it was.
@@ -236,7 +244,8 @@ impl Mapping {
     pub unsafe fn detach(&self, offset: usize, length: usize) -> std::io::Result<()> {
         assert!(offset + length <= self.length, "detach outside the mapping");
         let (access, none) = (ProtFlags::READ | ProtFlags::WRITE, std::ptr::null_mut());
-        // SAFETY: the kernel chooses the address. The copy is as long as the range, and takes its place as a whole.
+        // SAFETY: the kernel chooses the address. The copy is as long as the range, and takes its
+        // place as a whole.
         unsafe {
             let range = self.pointer.add(offset);
             let copy = rustix::mm::mmap_anonymous(none, length, access, MapFlags::PRIVATE)?;
@@ -261,16 +270,16 @@ impl Mapping {
     }
 }
 
-/// True when the file system of a memory file has no limit of its own (memfd): then a page that cannot be provided when it
-/// is touched is lack of memory as with any other page, not a bus error.
+/// True when the file system of a memory file has no limit of its own (memfd): then a page that
+/// cannot be provided when it is touched is lack of memory as with any other page, not a bus error.
 pub fn has_no_limit(file: impl AsFd) -> bool {
     rustix::fs::fstatvfs(file).is_ok_and(|figures| figures.f_blocks == 0)
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` and nobody may use it after its owner is gone. Unmapping what was
-        // mapped cannot fail.
+        // SAFETY: the mapping was made by `new` and nobody may use it after its owner is gone.
+        // Unmapping what was mapped cannot fail.
         let _ = unsafe { rustix::mm::munmap(self.pointer.cast(), self.length) };
     }
 }

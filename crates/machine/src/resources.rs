@@ -1,5 +1,6 @@
-//! The parts of this host that processors share, from the whole package down to one hardware thread, as the kernel lists them
-//! under `/sys/devices/system`. What the kernel does not list is not there.
+//! The parts of this host that processors share, from the whole package down to one hardware
+//! thread, as the kernel lists them under `/sys/devices/system`. What the kernel does not list is
+//! not there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,8 +49,9 @@ impl Resource {
         }
     }
 
-    /// The instance that holds all processors of `mask`, named by its lowest processor; `None` where the mask reaches over
-    /// several instances, is empty, or the kernel knows no such resource. Reads files: see [`Instances`].
+    /// The instance that holds all processors of `mask`, named by its lowest processor; `None`
+    /// where the mask reaches over several instances, is empty, or the kernel knows no such
+    /// resource. Reads files: see [`Instances`].
     pub fn instance_of(self, mask: &Mask) -> Option<usize> {
         self.instance_below(Path::new(SYSTEM), mask)
     }
@@ -83,8 +85,8 @@ impl Resource {
     }
 }
 
-/// Which instance of each resource holds a process. What the kernel says about a mask does not change, so its files are
-/// read once for each mask that is asked for in a row.
+/// Which instance of each resource holds a process. What the kernel says about a mask does not
+/// change, so its files are read once for each mask that is asked for in a row.
 #[derive(Debug, Default)]
 pub struct Instances {
     known: Option<(Mask, OfEach)>,
@@ -111,7 +113,8 @@ impl Instances {
     }
 }
 
-/// The data caches of the first core, after which those of the others are judged: what two cores exchange goes through them.
+/// The data caches of the first core, after which those of the others are judged: what two cores
+/// exchange goes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caches {
     /// Bytes of the second level, which a core has to itself.
@@ -175,7 +178,8 @@ pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Two packages of two cores with two threads; processors n and n + 4 share a core, a package has a cache of its own.
+    /// Two packages of two cores with two threads; processors n and n + 4 share a core, a package
+    /// has a cache of its own.
     fn made_up() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |path: String, text: String| {

@@ -1,7 +1,7 @@
 //! A cheap name for the calling thread, for a lock that is biased to its owner.
 //!
-//! The thread pointer register is unique among living threads and is read in one instruction; a thread number from
-//! the kernel or a thread-local would cost more than the lock that uses it.
+//! The thread pointer register is unique among living threads and is read in one instruction; a
+//! thread number from the kernel or a thread-local would cost more than the lock that uses it.
 
 /// A number that no other living thread of this process has; never 0.
 #[inline(always)]
@@ -9,7 +9,8 @@ pub fn current() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         let pointer: usize;
-        // SAFETY: on x86-64 Linux the first word of the thread control block, at fs:0, holds its own address.
+        // SAFETY: on x86-64 Linux the first word of the thread control block, at fs:0, holds its
+        // own address.
         unsafe {
             std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly, pure));
         }

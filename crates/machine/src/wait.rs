@@ -1,14 +1,16 @@
 //! How a process waits: spin, yield or sleep, and how it is woken.
 //!
-//! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than cores 11-36 times
-//! slower than yielding; a futex wake across idle virtual cores costs 23 us). Where ranks fit on the allowed cores:
-//! spin, then yield up to a millisecond, then sleep; and spin no more once a yield shows that ranks of other hosts on the
-//! same machine wait for the core too (eight hosts on two cores: 205 instead of 450 us for a broadcast). Where they do not: never spin; yield; sleep after some yields, or
-//! at once while a stranger uses a core ([`stranger`]); now and then the ranks that yield see to it that each core has as
-//! many of them ([`place`]).
+//! Policy and figures: research on waiting (48 us of spinning makes a barrier of more ranks than
+//! cores 11-36 times slower than yielding; a futex wake across idle virtual cores costs 23 us).
+//! Where ranks fit on the allowed cores: spin, then yield up to a millisecond, then sleep; and spin
+//! no more once a yield shows that ranks of other hosts on the same machine wait for the core too
+//! (eight hosts on two cores: 205 instead of 450 us for a broadcast). Where they do not: never
+//! spin; yield; sleep after some yields, or at once while a stranger uses a core ([`stranger`]);
+//! now and then the ranks that yield see to it that each core has as many of them ([`place`]).
 //!
-//! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier messages visible
-//! (a barrier in all processes, or posters fence, see [`ControlPage::wake_fence`]), then looks once more.
+//! Invariant: no wake-up is lost. The sleeper announces itself, then makes every poster's earlier
+//! messages visible (a barrier in all processes, or posters fence, see
+//! [`ControlPage::wake_fence`]), then looks once more.
 
 use std::hint::spin_loop;
 use std::ops::Range;
@@ -46,18 +48,20 @@ const ON_BELL: u32 = 2;
 
 /// Longest time that a fitting process yields before it sleeps.
 const YIELD_LIMIT: Duration = Duration::from_millis(1);
-/// Yields before messages are looked at, where ranks share cores and one waits for something else: see [`Waiter::pass`].
+/// Yields before messages are looked at, where ranks share cores and one waits for something else:
+/// see [`Waiter::pass`].
 const TURNS: u32 = 4;
 /// Time spun before yielding where ranks fit, unless the setting says otherwise.
 const SPIN: Duration = Duration::from_micros(50);
-/// A yield that took so long has let others run who wait too: it takes a third of a microsecond where nobody wants the core, and a
-/// millisecond and more where somebody computes on it.
+/// A yield that took so long has let others run who wait too: it takes a third of a microsecond
+/// where nobody wants the core, and a millisecond and more where somebody computes on it.
 const TURN: Range<Duration> = Duration::from_micros(3)..Duration::from_micros(500);
 /// So many yields in a row that nobody makes use of: the core is this process's own.
 const ALONE: u32 = 32;
 /// Empty polls between two looks at the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 64;
-/// Empty polls without a pause instruction: a pause lengthens the latency of a message that is just arriving.
+/// Empty polls without a pause instruction: a pause lengthens the latency of a message that is just
+/// arriving.
 const POLLS_WITHOUT_PAUSE: u32 = 4096;
 
 /// The waiting state of one thread of a process: knows how long it has waited and what to do next.
@@ -73,9 +77,10 @@ pub struct Waiter {
     spin: Duration,
     yields_before_sleep: u32,
     slow_yield: Duration,
-    /// So many yields lately that nobody made use of are missing until the core is this process's own again. While it is not, others
-    /// run when it is given away, and give it back soon: processes of other hosts on the same machine, say (containers), which wait as
-    /// this one does. What is waited for may need the core, so it is not spun on.
+    /// So many yields lately that nobody made use of are missing until the core is this process's
+    /// own again. While it is not, others run when it is given away, and give it back soon:
+    /// processes of other hosts on the same machine, say (containers), which wait as this one does.
+    /// What is waited for may need the core, so it is not spun on.
     shares_core: u32,
     polls: u32,
     yields: u32,
@@ -88,9 +93,9 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Policy for a host with so many ranks of this job. Announces where this rank may run and how posters must look at
-    /// the sleep word, so it must be made once per process, before it first waits. While the other ranks start, the
-    /// policy follows what they announce.
+    /// Policy for a host with so many ranks of this job. Announces where this rank may run and how
+    /// posters must look at the sleep word, so it must be made once per process, before it first
+    /// waits. While the other ranks start, the policy follows what they announce.
     pub fn new(local_ranks: usize, head: &SegmentHead, own: &ControlPage) -> Waiter {
         cores::announce(head, &cores::affinity());
         Waiter::with_quota(local_ranks, cgroup::processor_quota().unwrap_or(usize::MAX), head, own)
@@ -154,8 +159,9 @@ impl Waiter {
         }
     }
 
-    /// True when this process asks for a barrier in all others before it sleeps; else posters fence. A barrier
-    /// interrupts every core: where sleeping is frequent, a fence per message is cheaper.
+    /// True when this process asks for a barrier in all others before it sleeps; else posters
+    /// fence. A barrier interrupts every core: where sleeping is frequent, a fence per message is
+    /// cheaper.
     fn barrier_before_sleep(&self) -> bool {
         self.membarrier && self.fits
     }
@@ -189,8 +195,9 @@ impl Waiter {
         self.began = None;
     }
 
-    /// To be called after a progress that found nothing; **may block**. Looks again with `recheck` (one more progress)
-    /// between announcing its sleep and sleeping; true from `recheck` means that something happened.
+    /// To be called after a progress that found nothing; **may block**. Looks again with `recheck`
+    /// (one more progress) between announcing its sleep and sleeping; true from `recheck` means
+    /// that something happened.
     #[inline]
     pub fn idle(&mut self, sources: Sources<'_>, recheck: impl FnMut() -> bool) {
         self.polls += 1;
@@ -243,10 +250,11 @@ impl Waiter {
         quick
     }
 
-    /// Where ranks share cores: gives the core away a few times, looking at nothing but `ready` in between, and says
-    /// whether it is. Whoever waits in a crowd is there to give the core away: what a turn touches beyond that costs
-    /// more than the switch itself, because a switch empties the translation buffers. False at once where ranks fit or
-    /// a stranger is about; then [`Waiter::idle`].
+    /// Where ranks share cores: gives the core away a few times, looking at nothing but `ready` in
+    /// between, and says whether it is. Whoever waits in a crowd is there to give the core away:
+    /// what a turn touches beyond that costs more than the switch itself, because a switch empties
+    /// the translation buffers. False at once where ranks fit or a stranger is about; then
+    /// [`Waiter::idle`].
     #[inline]
     pub fn pass(&mut self, sources: Sources<'_>, ready: &mut dyn FnMut() -> bool) -> bool {
         let Sources::SharedMemory { head, .. } = sources;
@@ -273,8 +281,8 @@ impl Waiter {
         let reaches_all = || head.unregistered.load(Ordering::SeqCst) == 0 && membarrier::global();
         let announced = !self.barrier_before_sleep() || reaches_all();
         if !announced {
-            // Forbidden since the start (a sandbox was entered), or a rank has come that no barrier reaches: from now on
-            // posters fence, and this once stay awake.
+            // Forbidden since the start (a sandbox was entered), or a rank has come that no barrier
+            // reaches: from now on posters fence, and this once stay awake.
             self.membarrier = false;
             demand_fences(head, own, true);
         } else if head.aborting.load(Ordering::Acquire) == 0 && !recheck() {
@@ -287,7 +295,8 @@ impl Waiter {
         }
         own.sleep.store(0, Ordering::Relaxed);
         head.sleepers.fetch_sub(1, Ordering::Relaxed);
-        // Whoever was woken finds its message at the next look; if not, it has had its sleep and may yield again.
+        // Whoever was woken finds its message at the next look; if not, it has had its sleep and
+        // may yield again.
         self.reset();
     }
 }
@@ -303,8 +312,8 @@ fn demand_fences(head: &SegmentHead, own: &ControlPage, demand: bool) -> bool {
     changed
 }
 
-/// To be called by a poster for many readers after it has written: true when some process of the host sleeps or is
-/// about to, so that the readers' pages must be looked at.
+/// To be called by a poster for many readers after it has written: true when some process of the
+/// host sleeps or is about to, so that the readers' pages must be looked at.
 #[inline]
 pub fn somebody_sleeps(head: &SegmentHead) -> bool {
     compiler_fence(Ordering::SeqCst);
@@ -314,7 +323,8 @@ pub fn somebody_sleeps(head: &SegmentHead) -> bool {
     head.sleepers.load(Ordering::Relaxed) != 0
 }
 
-/// To be called by a poster after each message it has written for the owner of `page`: wakes the owner if it sleeps.
+/// To be called by a poster after each message it has written for the owner of `page`: wakes the
+/// owner if it sleeps.
 #[inline]
 pub fn notify(page: &ControlPage) {
     compiler_fence(Ordering::SeqCst);
@@ -338,7 +348,8 @@ pub fn wake(page: &ControlPage) {
     }
 }
 
-/// Ends every wait of the job on this host: sets the abort word, then wakes the owners of all `pages`.
+/// Ends every wait of the job on this host: sets the abort word, then wakes the owners of all
+/// `pages`.
 pub fn abort<'a>(head: &SegmentHead, pages: impl Iterator<Item = &'a ControlPage>) {
     head.aborting.store(1, Ordering::Release);
     fence(Ordering::SeqCst);
@@ -392,7 +403,8 @@ mod tests {
         let mut waiter = Waiter::with_quota(1, 2, pages.head(), pages.own());
         let registered = pages.head().unregistered.load(Ordering::Relaxed) == 0;
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), u32::from(!registered));
-        // A rank starts that was refused. The waiter, which has chosen its policy already, learns that before it sleeps.
+        // A rank starts that was refused. The waiter, which has chosen its policy already, learns
+        // that before it sleeps.
         pages.head().unregistered.store(1, Ordering::SeqCst);
         waiter.sleep(pages.sources(), || panic!("it must stay awake this once"));
         assert_eq!(pages.own().wake_fence.load(Ordering::Relaxed), 1);

@@ -1,9 +1,11 @@
-//! `libtowpath-malloc.so`, preloaded (`TOWPATH_MALLOC=1`, or LD_PRELOAD by hand): large blocks of malloc lie where the other
-//! ranks of the host reach them, so that messages from and to them are copied once.
+//! `libtowpath-malloc.so`, preloaded (`TOWPATH_MALLOC=1`, or LD_PRELOAD by hand): large blocks of
+//! malloc lie where the other ranks of the host reach them, so that messages from and to them are
+//! copied once.
 //!
-//! Everything below [`LARGE`], everything before MPI_Init and after MPI_Finalize, and whatever the ranks' heap has no room
-//! for comes from the C library, by the names under which that calls its own functions; so nothing is looked up, and what
-//! this library calls never comes back to it. Whose block an address is, the address says.
+//! Everything below [`LARGE`], everything before MPI_Init and after MPI_Finalize, and whatever the
+//! ranks' heap has no room for comes from the C library, by the names under which that calls its
+//! own functions; so nothing is looked up, and what this library calls never comes back to it.
+//! Whose block an address is, the address says.
 //!
 //! Small path: what a small block costs more is one comparison in malloc and one in free.
 
@@ -24,7 +26,8 @@ unsafe extern "C" {
     fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void;
 }
 
-/// What the MPI library offers (`towpath_machine::malloc::Heap` is the same table, seen from there).
+/// What the MPI library offers (`towpath_machine::malloc::Heap` is the same table, seen from
+/// there).
 #[repr(C)]
 pub struct Heap {
     /// Where all of its blocks lie.
@@ -43,8 +46,8 @@ static HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
 static BEGIN: AtomicUsize = AtomicUsize::new(0);
 static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
-/// The MPI library calls this when it is initialised, with a table that lives as long as the process. Returns 1 unless there
-/// is a heap already.
+/// The MPI library calls this when it is initialised, with a table that lives as long as the
+/// process. Returns 1 unless there is a heap already.
 ///
 /// # Safety
 /// The table must be one, and its functions must not call this library's for large blocks.
@@ -145,7 +148,8 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 /// That of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the block is NULL, the heap's or the C library's, and the caller gives it up if it gets another.
+    // SAFETY: the block is NULL, the heap's or the C library's, and the caller gives it up if it
+    // gets another.
     unsafe {
         match owner(block) {
             Some(heap) => resize(heap, block, size),
@@ -312,6 +316,7 @@ unsafe fn size_in_library(block: *mut c_void) -> usize {
     if found.is_null() {
         return 0;
     }
-    // SAFETY: the C library gives the function of this name this type, and the block is one of its or NULL.
+    // SAFETY: the C library gives the function of this name this type, and the block is one of its
+    // or NULL.
     unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> usize>(found)(block) }
 }

@@ -1,5 +1,6 @@
-//! What the programs of the Single-Chip Cloud Computer's figures move, counted: a ping-pong between the first and the last
-//! rank, and a heat solver. `benchmarks/scc.py` starts it under `TOWPATH_CHANNEL=strict` and draws the figures.
+//! What the programs of the Single-Chip Cloud Computer's figures move, counted: a ping-pong between
+//! the first and the last rank, and a heat solver. `benchmarks/scc.py` starts it under
+//! `TOWPATH_CHANNEL=strict` and draws the figures.
 //!
 //! ```text
 //! mpiexec -n 48 scc pingpong flat|ring     one line for each message size
@@ -52,8 +53,8 @@ fn grid(dims: &[i32], periodic: bool) -> Result<Handle> {
     unsafe { cart_create(COMM_WORLD, count, dims, Integers::small(periods.as_ptr()), false) }
 }
 
-/// So many messages of `bytes` there and back. The seconds of the fastest of several rounds, and what one rank moved for one
-/// round trip.
+/// So many messages of `bytes` there and back. The seconds of the fastest of several rounds, and
+/// what one rank moved for one round trip.
 fn round_trips(buffer: &mut [u8], me: usize, partner: i32, comm: Handle) -> Result<(f64, Cost)> {
     let repetitions = if buffer.len() < 16384 { 20 } else { 2 };
     let mut fastest = f64::INFINITY;

@@ -1,7 +1,8 @@
 //! Attribute caching on communicators, datatypes and windows (MPI 5.0, section 7.7).
 //!
-//! Copy and delete functions of the program are called with no lock of Towpath held, through the face's table. A key that the
-//! program has freed stays in the table until no object has an attribute with it (7.7.2).
+//! Copy and delete functions of the program are called with no lock of Towpath held, through the
+//! face's table. A key that the program has freed stays in the table until no object has an
+//! attribute with it (7.7.2).
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,7 +14,8 @@ use crate::error::{Error, Result, fail};
 use crate::face::{Callback, Face, FortranCalls, Handle, Kind};
 use crate::world::{self, OBJECTS};
 
-/// Predefined copy and delete functions: the standard's numbers (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1).
+/// Predefined copy and delete functions: the standard's numbers (`MPI_COMM_NULL_COPY_FN` 0,
+/// `MPI_COMM_DUP_FN` 1).
 const NULL_FUNCTION: usize = 0;
 const DUP_FUNCTION: usize = 1;
 
@@ -76,7 +78,8 @@ fn callback_failed(what: &str, keyval: Handle, code: i32) -> Error {
 }
 
 impl Keyval {
-    /// Forgets a key that the program has freed, once this reference and that of the table are the last ones.
+    /// Forgets a key that the program has freed, once this reference and that of the table are the
+    /// last ones.
     fn forget_if_unused(self: Arc<Self>) {
         if self.freed.load(Ordering::Acquire) && Arc::strong_count(&self) <= 2 {
             OBJECTS.keyvals.remove(self.number);
@@ -101,7 +104,8 @@ impl Keyval {
         }
         let face = world::face().expect("a face created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
-        // SAFETY: the program registered the function for objects of this kind, and the proxy for it.
+        // SAFETY: the program registered the function for objects of this kind, and the proxy for
+        // it.
         let (code, keep, copied) = unsafe {
             match self.fortran(face) {
                 Some(((proxy, _), calls)) => {
@@ -128,7 +132,8 @@ impl Keyval {
         }
         let face = world::face().expect("a face created the key");
         let (key, extra) = (self.number.0 as i32, self.extra.0);
-        // SAFETY: the program registered the function for objects of this kind, and the proxy for it.
+        // SAFETY: the program registered the function for objects of this kind, and the proxy for
+        // it.
         let code = unsafe {
             match self.fortran(face) {
                 Some(((_, proxy), calls)) => {
@@ -156,7 +161,8 @@ impl Attributes {
         Ok(())
     }
 
-    /// Deletes a key; nothing when it is not set. Fails when the program's delete function fails; the attribute stays then.
+    /// Deletes a key; nothing when it is not set. Fails when the program's delete function fails;
+    /// the attribute stays then.
     pub fn delete(&self, object: Handle, keyval: Handle) -> Result<()> {
         let found = self.0.lock().unwrap().iter().find(|(key, _)| key.number == keyval).cloned();
         if let Some((key, value)) = found {
@@ -207,7 +213,8 @@ fn lookup(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
     Ok(found)
 }
 
-/// Finds a key of this kind that the program has not freed, or that some object still has an attribute with.
+/// Finds a key of this kind that the program has not freed, or that some object still has an
+/// attribute with.
 fn lookup_even_freed(keyval: i32, kind: Kind) -> Result<Arc<Keyval>> {
     match OBJECTS.keyvals.share(Handle(keyval as u32)) {
         Some(found) if found.kind == kind => Ok(found.clone()),

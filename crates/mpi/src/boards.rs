@@ -1,7 +1,8 @@
-//! The board of a communicator: made when its first blocking collective can use one, and how a call waits on it.
+//! The board of a communicator: made when its first blocking collective can use one, and how a call
+//! waits on it.
 //!
-//! Member 0 makes the board and tells the others its place by a broadcast of messages. All members take these steps in
-//! the same calls, because all come to the same answers.
+//! Member 0 makes the board and tells the others its place by a broadcast of messages. All members
+//! take these steps in the same calls, because all come to the same answers.
 
 use towpath_base::ids::Plane;
 use towpath_base::sync::Ordering;
@@ -37,7 +38,8 @@ pub(crate) enum Place {
     },
 }
 
-/// A rank whose partners are always there before it never waits; it must move its messages all the same (3.5).
+/// A rank whose partners are always there before it never waits; it must move its messages all the
+/// same (3.5).
 const CALLS_PER_POLL: u32 = 8;
 
 /// Whether a communicator has a board.
@@ -109,8 +111,8 @@ fn agree(comm: &Comm, said: u64) -> Result<u64> {
     Ok(words[0])
 }
 
-/// What member 0 says about a board, beside its place: there is one; ranks share cores; so it seems, but not all ranks
-/// have said where they run.
+/// What member 0 says about a board, beside its place: there is one; ranks share cores; so it
+/// seems, but not all ranks have said where they run.
 const MADE: u64 = 1;
 const CROWDED: u64 = 2;
 const UNCERTAIN: u64 = 4;
@@ -141,7 +143,8 @@ fn establish(comm: &Comm, selection: &Selection) -> Result<Place> {
     }
     let place = (said >> PLACE_SHIFT) as usize;
     if said & UNCERTAIN != 0 {
-        // Whoever comes here has said where it runs. Member 0 decides, because the quota may change.
+        // Whoever comes here has said where it runs. Member 0 decides, because the quota may
+        // change.
         synchronize(&comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))?;
         said = agree(comm, if world.ranks_share_cores() { CROWDED } else { 0 })?;
     }

@@ -1,7 +1,9 @@
-//! Buffered sends: how much of an attached buffer is in use, and the copies under way (MPI 5.0, section 3.6).
+//! Buffered sends: how much of an attached buffer is in use, and the copies under way (MPI 5.0,
+//! section 3.6).
 //!
-//! The copies lie in memory of Towpath; the program's buffer only bounds them, as the model of 3.6.1 asks. The
-//! invariant kept: the bytes of copies under way, with [`OVERHEAD`] each, never exceed the size of the buffer.
+//! The copies lie in memory of Towpath; the program's buffer only bounds them, as the model of
+//! 3.6.1 asks. The invariant kept: the bytes of copies under way, with [`OVERHEAD`] each, never
+//! exceed the size of the buffer.
 
 use std::ffi::c_void;
 use std::sync::{Arc, MutexGuard};
@@ -90,13 +92,15 @@ impl Buffer {
         self.address == BUFFER_AUTOMATIC || needed as u64 <= self.size as u64
     }
 
-    /// Makes room for a message of `length` bytes, if need be from messages that have been sent by now.
+    /// Makes room for a message of `length` bytes, if need be from messages that have been sent by
+    /// now.
     fn make_room(&mut self, state: &mut State, length: usize) -> Result<()> {
         if !self.has_room(length) {
             state.progress();
             self.reclaim(state);
         } else if self.under_way.len() == self.under_way.capacity() {
-            // A buffer without bound never lacks room: what is sent is freed before the list would grow.
+            // A buffer without bound never lacks room: what is sent is freed before the list would
+            // grow.
             self.reclaim(state);
         }
         if !self.has_room(length) {

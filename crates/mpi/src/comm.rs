@@ -1,4 +1,5 @@
-//! Communicators as objects (MPI 5.0, chapter 7): a context, a group (or two), and what the program attached.
+//! Communicators as objects (MPI 5.0, chapter 7): a context, a group (or two), and what the program
+//! attached.
 //!
 //! The C functions are in `communicators`, `intercommunicators` and `attributes`.
 
@@ -74,9 +75,11 @@ pub struct Comm {
     pub topology: Option<Arc<Topology>>,
     /// What the topology claims of the channel.
     pub claim: Option<Arc<Claim>>,
-    /// My neighbours in the topology, as neighbourhood collectives see them: listed at the first of them.
+    /// My neighbours in the topology, as neighbourhood collectives see them: listed at the first of
+    /// them.
     pub neighbors: OnceLock<Neighbors>,
-    /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
+    /// The processes that ranks in point-to-point calls name: the remote group of an
+    /// intercommunicator, else the group.
     targets: Arc<[PeerIndex]>,
     /// Cached attributes.
     pub attributes: Attributes,
@@ -147,13 +150,14 @@ impl Comm {
         ContextId(self.context.load(Ordering::Relaxed))
     }
 
-    /// Whether the communicator has this context for itself or for the local group of an intercommunicator.
+    /// Whether the communicator has this context for itself or for the local group of an
+    /// intercommunicator.
     pub(crate) fn has_context(&self, context: ContextId) -> bool {
         self.context() == context || self.remote.as_ref().is_some_and(|remote| remote.local_context() == context)
     }
 
-    /// Gives the contexts when MPI_Comm_idup learns them: the communicator's own, and that of the local group of an
-    /// intercommunicator.
+    /// Gives the contexts when MPI_Comm_idup learns them: the communicator's own, and that of the
+    /// local group of an intercommunicator.
     pub fn set_contexts(&self, (context, local): (ContextId, ContextId)) {
         self.context.store(context.0, Ordering::Relaxed);
         if let Some(remote) = &self.remote {
@@ -191,7 +195,8 @@ impl Comm {
         self.remote.is_some()
     }
 
-    /// The processes that ranks in point-to-point calls name: the remote group of an intercommunicator, else the group.
+    /// The processes that ranks in point-to-point calls name: the remote group of an
+    /// intercommunicator, else the group.
     #[inline]
     pub fn targets(&self) -> &[PeerIndex] {
         &self.targets
@@ -220,7 +225,8 @@ impl Comm {
         )
     }
 
-    /// My group under the communicator's own context, which on an intercommunicator is that of both groups.
+    /// My group under the communicator's own context, which on an intercommunicator is that of both
+    /// groups.
     pub fn common_team(&self, plane: Plane) -> Team {
         Team { context: self.context().on(plane), rank: self.rank, peers: self.group.peers.clone() }
     }
@@ -231,16 +237,17 @@ impl Comm {
         Team { context: context.on(plane), rank: self.rank, peers: self.group.peers.clone() }
     }
 
-    /// The remote group as collectives see it: its peers under the communicator's own context, and my rank in my group.
+    /// The remote group as collectives see it: its peers under the communicator's own context, and
+    /// my rank in my group.
     pub fn remote_team(&self, plane: Plane) -> Option<Team> {
         let remote = self.remote.as_ref()?;
         Some(Team { context: self.context().on(plane), rank: self.rank, peers: remote.group.peers.clone() })
     }
 
-    /// The number of the next collective operation of a form, which its messages carry; all members call in the same
-    /// order, so all get the same. Each form has numbers of its own: the standard forbids to start a nonblocking
-    /// operation before a blocking one on one process and after it on another (6.12), but programs do, and other
-    /// libraries let them.
+    /// The number of the next collective operation of a form, which its messages carry; all members
+    /// call in the same order, so all get the same. Each form has numbers of its own: the standard
+    /// forbids to start a nonblocking operation before a blocking one on one process and after it
+    /// on another (6.12), but programs do, and other libraries let them.
     pub fn next_sequence(&self, form: Form) -> u32 {
         let number = self.coming_sequence(form);
         // No locked instruction: calls of one form on one communicator are never concurrent.

@@ -1,6 +1,7 @@
 //! Communicator functions (MPI 5.0, section 7.4).
 //!
-//! A context is proposed by rank 0 of the new group and carried to its members; there is no agreement protocol.
+//! A context is proposed by rank 0 of the new group and carried to its members; there is no
+//! agreement protocol.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -146,7 +147,8 @@ pub fn comm_idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle
     idup(comm, hints)
 }
 
-/// A communicator of a subset whose members all know it: rank 0 of the subset sends the context round.
+/// A communicator of a subset whose members all know it: rank 0 of the subset sends the context
+/// round.
 fn of_group(parent: &Comm, group: &Arc<Group>, plane: Plane, sequence: u32) -> Result<Handle> {
     let Some(rank) = group.rank else { return Ok(COMM_NULL) };
     let context = parent.team(plane).context;
@@ -177,7 +179,8 @@ pub fn comm_create(comm: Handle, group: Handle) -> Result<Handle> {
     of_group(&parent, &group, Plane::Collective, sequence)
 }
 
-/// MPI_Comm_create_group: only the members of the group call it; `tag` tells concurrent calls apart.
+/// MPI_Comm_create_group: only the members of the group call it; `tag` tells concurrent calls
+/// apart.
 pub fn comm_create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     let parent = world::comm(comm)?;
     if parent.is_inter() {
@@ -240,7 +243,8 @@ fn choices(parent: &Comm, color: i32, key: i32) -> Result<Vec<Choice>> {
     Ok(Choice::read(&words, &parent.group.peers))
 }
 
-/// Group and context of the processes that have chosen the same color as this one; `None` for MPI_UNDEFINED.
+/// Group and context of the processes that have chosen the same color as this one; `None` for
+/// MPI_UNDEFINED.
 fn part_of_mine(parent: &Comm, choices: &[Choice]) -> Option<(Arc<Group>, ContextId)> {
     let color = choices[parent.rank].color;
     if color == UNDEFINED {
@@ -273,7 +277,8 @@ pub fn comm_split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     insert_part(&parent, part)
 }
 
-/// Stands for the color of a process that asks for MPI_COMM_TYPE_HW_UNGUIDED; no program can give it.
+/// Stands for the color of a process that asks for MPI_COMM_TYPE_HW_UNGUIDED; no program can give
+/// it.
 const BY_HARDWARE: i32 = -1;
 const _: () = assert!(BY_HARDWARE != UNDEFINED);
 

@@ -1,4 +1,4 @@
-//! Constants in the neutral numbering: the numbers of the standard's own ABI (ARCHITECTURE.md, "The neutral vocabulary").
+//! Constants in the neutral numbering: the numbers of the standard's own ABI (docs/design/abi.md).
 
 mod generated;
 

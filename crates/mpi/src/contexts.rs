@@ -1,8 +1,9 @@
-//! The contexts that this process proposes for new communicators (see `towpath_base::ids::ContextId`).
+//! The contexts that this process proposes for new communicators (see
+//! `towpath_base::ids::ContextId`).
 //!
-//! A counter names them. It begins anew after 2^30 proposals, which a program that makes communicators all the time reaches
-//! within days; contexts of communicators that still exist are left out then. The process that proposed a context is a
-//! member of its communicator, so it knows.
+//! A counter names them. It begins anew after 2^30 proposals, which a program that makes
+//! communicators all the time reaches within days; contexts of communicators that still exist are
+//! left out then. The process that proposed a context is a member of its communicator, so it knows.
 
 use towpath_base::ids::{CONTEXTS, ContextId};
 use towpath_base::sync::{AtomicU64, Ordering};

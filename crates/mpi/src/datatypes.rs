@@ -1,4 +1,5 @@
-//! Datatype functions (MPI 5.0, chapter 5). Constructors are in `datatypes/constructors`, packing in `datatypes/packing`.
+//! Datatype functions (MPI 5.0, chapter 5). Constructors are in `datatypes/constructors`, packing
+//! in `datatypes/packing`.
 
 mod constructors;
 mod external;
@@ -34,7 +35,8 @@ pub struct Type {
     pub name: Mutex<Option<String>>,
     /// Made by MPI: must not be freed.
     pub predefined: bool,
-    /// Bytes of one element where any count of elements is a row of bytes that starts at the buffer; else -1.
+    /// Bytes of one element where any count of elements is a row of bytes that starts at the
+    /// buffer; else -1.
     row: i64,
     /// The greatest count whose bytes and offsets fit in 63 bits.
     most: i64,
@@ -66,31 +68,36 @@ impl Type {
         self.committed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether so many elements can exist: the count is not negative, and their bytes and offsets fit in 63 bits.
+    /// Whether so many elements can exist: the count is not negative, and their bytes and offsets
+    /// fit in 63 bits.
     #[inline(always)]
     pub fn can_have(&self, count: i64) -> bool {
         count as u64 <= self.most as u64
     }
 
-    /// Whether so many elements may be sent or received: they can exist, and the datatype is committed or there are none.
+    /// Whether so many elements may be sent or received: they can exist, and the datatype is
+    /// committed or there are none.
     #[inline(always)]
     pub fn can_move(&self, count: i64) -> bool {
         count as u64 <= self.movable.load(Ordering::Relaxed) as u64
     }
 
-    /// Address and length where `count` elements, which [`Type::can_have`] allows, are one row of bytes.
+    /// Address and length where `count` elements, which [`Type::can_have`] allows, are one row of
+    /// bytes.
     #[inline]
     pub fn bytes(&self, buffer: *const c_void, count: i64) -> Option<(*const u8, usize)> {
         (self.row >= 0).then(|| (buffer.cast(), (self.row * count) as usize))
     }
 
-    /// Whether two buffers of such elements at this address share bytes: not at MPI_BOTTOM, where the address says nothing.
+    /// Whether two buffers of such elements at this address share bytes: not at MPI_BOTTOM, where
+    /// the address says nothing.
     #[cold]
     pub fn needs_distinct(&self, address: *const c_void) -> bool {
         !address.is_null() && self.datatype.size() > 0
     }
 
-    /// Whether NULL is no address for elements of this type (types with absolute addresses go with MPI_BOTTOM).
+    /// Whether NULL is no address for elements of this type (types with absolute addresses go with
+    /// MPI_BOTTOM).
     #[inline]
     pub fn needs_buffer(&self) -> bool {
         self.row > 0
@@ -140,8 +147,9 @@ pub(crate) unsafe fn borrow<'a>(datatype: Handle, argument: &str) -> Result<&'a 
     }
 }
 
-/// A datatype for no elements of MPI_DATATYPE_NULL, which programs pass beside MPI_PROC_NULL above all, and which MPICH and
-/// Intel MPI take in point-to-point calls and MPI_Bcast. Anything else is the error.
+/// A datatype for no elements of MPI_DATATYPE_NULL, which programs pass beside MPI_PROC_NULL above
+/// all, and which MPICH and Intel MPI take in point-to-point calls and MPI_Bcast. Anything else is
+/// the error.
 #[cold]
 pub(crate) fn of_no_elements<'a>(datatype: Handle, count: i64, error: Error) -> Result<&'a Arc<Type>> {
     if datatype == DATATYPE_NULL && count == 0 {
@@ -185,8 +193,8 @@ pub(crate) fn bad_count<T>(count: i64, kind: &Type, argument: &str) -> Result<T>
 
 /// Where the bytes of `count` elements at `buffer` come from when they are sent.
 pub(crate) fn source(datatype: &Datatype, buffer: *const c_void, count: i64) -> Source {
-    // SAFETY: the source touches no memory before a wire fills from it, while the operation is under way, and until then
-    // the program lends the elements.
+    // SAFETY: the source touches no memory before a wire fills from it, while the operation is
+    // under way, and until then the program lends the elements.
     unsafe { towpath_datatype::source(datatype, buffer.cast(), count) }
 }
 
@@ -209,7 +217,8 @@ pub(crate) unsafe fn packed(datatype: &Datatype, buffer: *const c_void, count: i
     if copy.try_reserve_exact(length).is_err() {
         fail!(ERR_NO_MEM, "there is no memory for the copy of a message of {length} bytes");
     }
-    // SAFETY: the copy has room for all bytes, and `pack` writes them; the caller vouches for the elements.
+    // SAFETY: the copy has room for all bytes, and `pack` writes them; the caller vouches for the
+    // elements.
     unsafe {
         towpath_datatype::pack(datatype, buffer.cast(), count, 0, copy.as_mut_ptr(), length);
         copy.set_len(length);

@@ -1,8 +1,9 @@
-//! What both faces do around every body: the check that MPI is initialised, the published call, the error handler, and
-//! the writing of out-parameters.
+//! What both faces do around every body: the check that MPI is initialised, the published call, the
+//! error handler, and the writing of out-parameters.
 //!
-//! Invariant: out-parameters are written by the face when the body succeeded. On failure the results that the standard
-//! defines are written too (a completion call's, see [`crate::error::Failed`]), and new handles become null.
+//! Invariant: out-parameters are written by the face when the body succeeded. On failure the
+//! results that the standard defines are written too (a completion call's, see
+//! [`crate::error::Failed`]), and new handles become null.
 
 use std::ffi::{c_char, c_int};
 
@@ -12,9 +13,11 @@ use crate::errors::{self, Target};
 use crate::face::Face;
 use crate::world;
 
-/// Runs a body that needs an initialised MPI; returns MPI_SUCCESS or the neutral code after the error handler.
+/// Runs a body that needs an initialised MPI; returns MPI_SUCCESS or the neutral code after the
+/// error handler.
 ///
-/// `number` is the function's number in `towpath_base::calls::NAMES`; `target` is asked only when something fails.
+/// `number` is the function's number in `towpath_base::calls::NAMES`; `target` is asked only when
+/// something fails.
 #[inline(always)]
 pub fn call(
     face: &'static Face,
@@ -71,7 +74,8 @@ fn missing(name: &'static str) -> Error {
     Error::new(constants::ERR_ARG, format!("argument {name} is NULL; pass the address of a variable"))
 }
 
-/// Lets the face write the results of a body; `clear` sets new handles to null where there are none.
+/// Lets the face write the results of a body; `clear` sets new handles to null where there are
+/// none.
 #[inline(always)]
 pub fn deliver<T, E: Failing<T>>(
     result: std::result::Result<T, E>,
@@ -126,7 +130,8 @@ pub fn room(length: c_int) -> usize {
     usize::try_from(length).unwrap_or(0) + 1
 }
 
-/// Writes a string of at most `room` bytes, terminating zero included; returns the length written without the zero.
+/// Writes a string of at most `room` bytes, terminating zero included; returns the length written
+/// without the zero.
 ///
 /// # Safety
 /// `pointer` has room for `room` bytes.
@@ -143,7 +148,8 @@ pub unsafe fn put_string(pointer: *mut c_char, room: usize, text: &str) -> c_int
     length as c_int
 }
 
-/// Writes a string into a room that the program gives in `*length`, and the room it needs into `*length`.
+/// Writes a string into a room that the program gives in `*length`, and the room it needs into
+/// `*length`.
 ///
 /// # Safety
 /// `length` is NULL or the program's variable; `pointer` is NULL or has room for `*length` bytes.

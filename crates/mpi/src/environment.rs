@@ -27,7 +27,8 @@ pub fn wtick() -> f64 {
     1e-9
 }
 
-/// A start that fails ends the process with the sentence: there is no error handler yet that could return.
+/// A start that fails ends the process with the sentence: there is no error handler yet that could
+/// return.
 fn started(level: i32) -> Result<()> {
     if world::phase() == Phase::Child {
         return world::not_running();
@@ -124,7 +125,8 @@ pub fn get_hw_resource_info() -> Result<Handle> {
     info::insert(crate::hardware::resources())
 }
 
-/// MPI_Alloc_mem: memory aligned to a cache line, large blocks where the peers of this host reach them.
+/// MPI_Alloc_mem: memory aligned to a cache line, large blocks where the peers of this host reach
+/// them.
 pub fn alloc_mem(size: i64, info: Handle) -> Result<*mut c_void> {
     let hints = info::pairs(info)?;
     let Ok(size) = usize::try_from(size) else {

@@ -1,6 +1,8 @@
-//! The one error type of the core: a class of the standard and a sentence that names argument and value.
+//! The one error type of the core: a class of the standard and a sentence that names argument and
+//! value.
 //!
-//! Nothing here decides what happens with an error; [`crate::errors::raise`] finds the error handler (MPI 5.0, chapter 9).
+//! Nothing here decides what happens with an error; [`crate::errors::raise`] finds the error
+//! handler (MPI 5.0, chapter 9).
 
 use std::borrow::Cow;
 
@@ -20,8 +22,8 @@ struct Body {
 /// Result of every body.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Result of a body with results that the standard defines on failure too (3.7.3, 3.7.5: a completion call says which
-/// request failed).
+/// Result of a body with results that the standard defines on failure too (3.7.3, 3.7.5: a
+/// completion call says which request failed).
 pub type Completed<T> = std::result::Result<T, Failed<T>>;
 
 /// Why a body failed, and its results where there are some.
@@ -84,7 +86,8 @@ impl Error {
         self.0.class
     }
 
-    /// The same error, decided by the error handler of this communicator (completion functions have no communicator).
+    /// The same error, decided by the error handler of this communicator (completion functions have
+    /// no communicator).
     pub fn with_object(mut self, comm: Handle) -> Error {
         self.0.object = Some(comm);
         self

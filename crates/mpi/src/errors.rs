@@ -1,8 +1,9 @@
-//! Error handlers, classes, codes and strings (MPI 5.0, chapter 9), and what happens when a body fails.
+//! Error handlers, classes, codes and strings (MPI 5.0, chapter 9), and what happens when a body
+//! fails.
 //!
-//! A neutral error code is `class | slot << 8`: the slot names one of the last 63 sentences, so that
-//! `MPI_Error_string` tells what happened and not only which class it was. Classes and codes that the program adds
-//! start above `MPI_ERR_LASTCODE`.
+//! A neutral error code is `class | slot << 8`: the slot names one of the last 63 sentences, so
+//! that `MPI_Error_string` tells what happened and not only which class it was. Classes and codes
+//! that the program adds start above `MPI_ERR_LASTCODE`.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -116,12 +117,13 @@ pub enum Target {
     File(Handle),
     /// A session.
     Session(Handle),
-    /// No object: MPI_COMM_SELF's handler, or that of MPI_COMM_WORLD where the program has chosen none for
-    /// MPI_COMM_SELF.
+    /// No object: MPI_COMM_SELF's handler, or that of MPI_COMM_WORLD where the program has chosen
+    /// none for MPI_COMM_SELF.
     None,
 }
 
-/// Decides what becomes of an error: finds the handler, says or calls, and returns the neutral code for the program.
+/// Decides what becomes of an error: finds the handler, says or calls, and returns the neutral code
+/// for the program.
 ///
 /// `call` is the number of the function in `towpath_base::calls::NAMES`.
 #[cold]
@@ -139,7 +141,8 @@ pub fn apply(face: &'static Face, target: Target, code: i32, sentence: &str) -> 
     match handler.action {
         Action::Return => code,
         Action::Fatal | Action::Abort => world::end_job(class_number(code), sentence),
-        // SAFETY: the program registered this function as an error handler for objects of this kind.
+        // SAFETY: the program registered this function as an error handler for objects of this
+        // kind.
         Action::Call(function) => unsafe { (face.call_errhandler)(function, kind, object, code) },
     }
 }
@@ -167,8 +170,8 @@ fn handler_of(target: Target) -> (Arc<Errhandler>, Kind, Handle) {
     }
 }
 
-/// The communicator whose handler decides where an error belongs to no object. Most programs choose a handler for
-/// MPI_COMM_WORLD only, and mean these errors too (docs/standard.md).
+/// The communicator whose handler decides where an error belongs to no object. Most programs choose
+/// a handler for MPI_COMM_WORLD only, and mean these errors too (docs/standard.md).
 fn without_object() -> Handle {
     match world::comm(COMM_SELF) {
         Ok(myself) if !myself.settings().errhandler_chosen => COMM_WORLD,
@@ -246,7 +249,8 @@ pub fn comm_get_errhandler(comm: Handle) -> Result<Handle> {
     Ok(hold(&world::comm(comm)?.errhandler()))
 }
 
-/// MPI_File_set_errhandler. Files are not built yet: only the default handler (MPI_FILE_NULL) can be set.
+/// MPI_File_set_errhandler. Files are not built yet: only the default handler (MPI_FILE_NULL) can
+/// be set.
 pub fn file_set_errhandler(file: Handle, errhandler: Handle) -> Result<()> {
     if file != FILE_NULL {
         fail!(ERR_FILE, "argument file ({}) is no open file", file);
@@ -263,8 +267,8 @@ pub fn file_get_errhandler(file: Handle) -> Result<Handle> {
     Ok(hold(&OBJECTS.file_errhandler.lock().unwrap()))
 }
 
-/// The handle of an error handler that an object holds, to be freed once more by the program; a new one where the
-/// program has freed the handler before.
+/// The handle of an error handler that an object holds, to be freed once more by the program; a new
+/// one where the program has freed the handler before.
 pub(crate) fn hold(handler: &Arc<Errhandler>) -> Handle {
     let Some(kind) = handler.kind else { return handler.handle };
     let is_known = OBJECTS.errhandlers.share(handler.handle).is_some_and(|known| Arc::ptr_eq(&known, handler));

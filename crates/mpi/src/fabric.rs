@@ -1,5 +1,6 @@
-//! How the processes of a job on several hosts find each other on a fabric: each publishes the card of its endpoint, or that
-//! it has none, and reads the cards of all. The fabric is used when all have a card of the same provider.
+//! How the processes of a job on several hosts find each other on a fabric: each publishes the card
+//! of its endpoint, or that it has none, and reads the cards of all. The fabric is used when all
+//! have a card of the same provider.
 
 use towpath_base::ids::PeerIndex;
 use towpath_launch::client::{Job, Launcher};
@@ -16,7 +17,8 @@ fn key_of(rank: u32) -> String {
     format!("towpath-fabric-{rank}")
 }
 
-/// The endpoint of this process, where there is a fabric; it is told to the others, who see it after the next fence.
+/// The endpoint of this process, where there is a fabric; it is told to the others, who see it
+/// after the next fence.
 pub(crate) fn open(launcher: &mut dyn Launcher, job: &Job, own: &[Network]) -> Result<Option<Port>> {
     let port = match ofi::choose(own).map_err(failed_start)? {
         Some(choice) => {

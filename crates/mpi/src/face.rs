@@ -1,11 +1,12 @@
 //! What a face gives to the core, and the readers through which the core sees a face's arrays.
 //!
-//! One process speaks one face. Nothing here allocates: arrays of handles, statuses, ints and counts stay where the
-//! program has them and are read element by element through the face's table.
+//! One process speaks one face. Nothing here allocates: arrays of handles, statuses, ints and
+//! counts stay where the program has them and are read element by element through the face's table.
 
 use std::ffi::{c_int, c_void};
 
-/// A handle in the neutral numbering (see ARCHITECTURE.md): predefined objects have the numbers of the standard ABI.
+/// A handle in the neutral numbering (docs/design/abi.md): predefined objects have the numbers of
+/// the standard ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Handle(pub u32);
@@ -66,7 +67,8 @@ impl Status {
     };
 }
 
-/// Calls an attribute copy function with object, key, extra state and value; gives code, keep, new value.
+/// Calls an attribute copy function with object, key, extra state and value; gives code, keep, new
+/// value.
 pub type CopyCall =
     unsafe fn(Callback, Kind, Handle, i32, extra: *mut c_void, value: *mut c_void) -> (i32, bool, *mut c_void);
 
@@ -76,8 +78,8 @@ pub type FortranCopyCall =
 
 /// How functions are called that a program has registered through MPICH's own Fortran library.
 pub struct FortranCalls {
-    /// Calls an attribute copy function by its proxy, a function of that library; otherwise as [`Face::call_copy`], with
-    /// an integer for a value.
+    /// Calls an attribute copy function by its proxy, a function of that library; otherwise as
+    /// [`Face::call_copy`], with an integer for a value.
     pub call_copy: FortranCopyCall,
     /// As [`Face::call_delete`], by a proxy.
     pub call_delete: unsafe fn(
@@ -99,7 +101,8 @@ pub struct FortranCalls {
 
 /// The table of one face: how its arrays look and how the program's callbacks are called.
 ///
-/// All functions are called with no lock of Towpath held. Codes are neutral on the Towpath side of each function.
+/// All functions are called with no lock of Towpath held. Codes are neutral on the Towpath side of
+/// each function.
 pub struct Face {
     /// `"standard"` or `"mpich"`.
     pub name: &'static str,
@@ -109,10 +112,12 @@ pub struct Face {
     pub write_handle: unsafe fn(array: *mut c_void, index: usize, kind: Kind, handle: Handle),
     /// Reads element `index` of an array of statuses.
     pub read_status: unsafe fn(array: *const c_void, index: usize) -> Status,
-    /// Writes element `index` of an array of statuses. The error field is written only when `with_error`.
+    /// Writes element `index` of an array of statuses. The error field is written only when
+    /// `with_error`.
     pub write_status: unsafe fn(array: *mut c_void, index: usize, status: &Status, with_error: bool),
-    /// Calls a user's reduction function (`MPI_User_function`, or `_c` when `large`); counts above INT_MAX of the small form are cut by
-    /// the face into several calls (`extent` is the datatype's, in bytes).
+    /// Calls a user's reduction function (`MPI_User_function`, or `_c` when `large`); counts above
+    /// INT_MAX of the small form are cut by the face into several calls (`extent` is the
+    /// datatype's, in bytes).
     pub call_reduction: unsafe fn(
         function: Callback,
         large: bool,
@@ -124,7 +129,8 @@ pub struct Face {
     ),
     /// Calls a user's error handler of an object of `kind`; returns the code that the handler left.
     pub call_errhandler: unsafe fn(function: Callback, kind: Kind, object: Handle, code: i32) -> i32,
-    /// Calls a user's attribute copy function of an object of `kind`; returns (code, keep, new value).
+    /// Calls a user's attribute copy function of an object of `kind`; returns (code, keep, new
+    /// value).
     pub call_copy: CopyCall,
     /// Calls a user's attribute delete function of an object of `kind`; returns the code.
     pub call_delete: unsafe fn(
@@ -141,17 +147,19 @@ pub struct Face {
     pub call_grequest_free: unsafe fn(function: Callback, extra: *mut c_void) -> i32,
     /// Calls a generalized request's cancel function.
     pub call_grequest_cancel: unsafe fn(function: Callback, extra: *mut c_void, complete: bool) -> i32,
-    /// For a library of Fortran bindings that is not part of Towpath; `None` where no such library fits.
+    /// For a library of Fortran bindings that is not part of Towpath; `None` where no such library
+    /// fits.
     pub fortran: Option<FortranCalls>,
 }
 
-/// A program's function as it handed it over. Predefined attribute functions are small numbers of the standard
-/// (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1), whatever the face.
+/// A program's function as it handed it over. Predefined attribute functions are small numbers of
+/// the standard (`MPI_COMM_NULL_COPY_FN` 0, `MPI_COMM_DUP_FN` 1), whatever the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Callback(pub *const c_void);
 
-// SAFETY: a function pointer may be called from any thread; the program promises so with its thread level.
+// SAFETY: a function pointer may be called from any thread; the program promises so with its thread
+// level.
 unsafe impl Send for Callback {}
 // SAFETY: as above.
 unsafe impl Sync for Callback {}
@@ -172,7 +180,8 @@ impl Integers {
     pub fn large(pointer: *const i64) -> Integers {
         Integers { pointer: pointer.cast(), wide: true }
     }
-    /// True for NULL (and for the standard's MPI_UNWEIGHTED = 10 and MPI_WEIGHTS_EMPTY = 11, use [`Integers::address`]).
+    /// True for NULL (and for the standard's MPI_UNWEIGHTED = 10 and MPI_WEIGHTS_EMPTY = 11, use
+    /// [`Integers::address`]).
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
@@ -186,7 +195,8 @@ impl Integers {
     /// The program's array must have more than `index` elements.
     #[inline]
     pub unsafe fn get(&self, index: usize) -> i64 {
-        // SAFETY: promised by the caller; the width was given by the face. Program arrays are aligned for their type.
+        // SAFETY: promised by the caller; the width was given by the face. Program arrays are
+        // aligned for their type.
         unsafe {
             if self.wide {
                 *self.pointer.cast::<i64>().add(index)
@@ -315,7 +325,8 @@ impl StatusArray {
         }
     }
 
-    /// Writes element `index` (nothing when ignored). The error field is written only when `with_error`.
+    /// Writes element `index` (nothing when ignored). The error field is written only when
+    /// `with_error`.
     ///
     /// # Safety
     /// The program's array must have more than `index` elements.

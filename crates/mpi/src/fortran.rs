@@ -1,6 +1,7 @@
-//! What this library knows of Fortran (MPI 5.0, section 20.4): sizes of its default kinds, which sized types exist, and
-//! the bits of its logicals. They are those of the usual compilers (4-byte integer, real and logical, 1 for true) and
-//! cannot be changed: setting the same again succeeds, anything else is MPI_ERR_ABI.
+//! What this library knows of Fortran (MPI 5.0, section 20.4): sizes of its default kinds, which
+//! sized types exist, and the bits of its logicals. They are those of the usual compilers (4-byte
+//! integer, real and logical, 1 for true) and cannot be changed: setting the same again succeeds,
+//! anything else is MPI_ERR_ABI.
 
 use std::ffi::c_void;
 
@@ -95,7 +96,8 @@ pub unsafe fn abi_get_fortran_booleans(size: i32, on: *mut c_void, off: *mut c_v
     let (true_bytes, false_bytes, length) = booleans(size)?;
     present(on, "logical_true")?;
     present(off, "logical_false")?;
-    // SAFETY: promised by the caller. On a little-endian machine the first bytes of a wide integer are a narrow one.
+    // SAFETY: promised by the caller. On a little-endian machine the first bytes of a wide integer
+    // are a narrow one.
     unsafe {
         std::ptr::copy_nonoverlapping(true_bytes.as_ptr(), on.cast(), length);
         std::ptr::copy_nonoverlapping(false_bytes.as_ptr(), off.cast(), length);
@@ -111,7 +113,8 @@ pub unsafe fn abi_set_fortran_booleans(size: i32, on: *mut c_void, off: *mut c_v
     let (true_bytes, false_bytes, length) = booleans(size)?;
     present(on, "logical_true")?;
     present(off, "logical_false")?;
-    // SAFETY: promised by the caller; a logical of the program is not changed while this call reads it.
+    // SAFETY: promised by the caller; a logical of the program is not changed while this call reads
+    // it.
     let same = |pointer: *mut c_void, bytes: &[u8; 16]| unsafe {
         (0..length).all(|i| *pointer.cast::<u8>().add(i) == bytes[i])
     };

@@ -20,8 +20,8 @@ pub struct Generalized {
     fortran: AtomicBool,
 }
 
-/// Which of MPI_Grequest_complete and MPI_Request_free have been called. One word, so that of two threads that call them at
-/// the same time exactly one sees that the other was there before.
+/// Which of MPI_Grequest_complete and MPI_Request_free have been called. One word, so that of two
+/// threads that call them at the same time exactly one sees that the other was there before.
 #[derive(Default)]
 struct Ends(AtomicU32);
 
@@ -85,8 +85,8 @@ impl Generalized {
         face.fortran.as_ref().filter(|_| self.fortran.load(Ordering::Acquire))
     }
 
-    /// MPI_Request_free. True when the operation was complete before: the free function is to be called, which
-    /// [`Generalized::complete`] does otherwise.
+    /// MPI_Request_free. True when the operation was complete before: the free function is to be
+    /// called, which [`Generalized::complete`] does otherwise.
     pub fn free(&self) -> bool {
         self.ends.free()
     }

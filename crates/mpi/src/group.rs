@@ -1,4 +1,5 @@
-//! Groups: ordered sets of processes (MPI 5.0, chapter 7.3). Pure values; the C functions are in `groups`.
+//! Groups: ordered sets of processes (MPI 5.0, chapter 7.3). Pure values; the C functions are in
+//! `groups`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,10 @@
-//! Tables from handles to objects: chunks that never move, read without a lock (MPI 5.0, chapter 20 leaves the values to us).
+//! Tables from handles to objects: chunks that never move, read without a lock (MPI 5.0, chapter 20
+//! leaves the values to us).
 //!
-//! A handle carries kind, generation and index; a wrong, stale or foreign one is an error, never a crash. An object is
-//! held by an `Arc`, so operations under way keep what the program has freed. [`Table::share`] gives a share of it;
-//! [`Table::borrow`] does without the lock and the counting, for the small path.
+//! A handle carries kind, generation and index; a wrong, stale or foreign one is an error, never a
+//! crash. An object is held by an `Arc`, so operations under way keep what the program has freed.
+//! [`Table::share`] gives a share of it; [`Table::borrow`] does without the lock and the counting,
+//! for the small path.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +22,7 @@ const CHUNKS: usize = 1024;
 const INDEX_BITS: u32 = 20;
 const GENERATIONS: u32 = 64;
 
-/// Builds the number of a created handle (see ARCHITECTURE.md).
+/// Builds the number of a created handle (docs/design/abi.md).
 pub(crate) fn compose(kind: Kind, generation: u32, index: usize) -> Handle {
     Handle(0xC000_0000 | (kind as u32) << 26 | (generation % GENERATIONS) << INDEX_BITS | index as u32)
 }
@@ -91,7 +93,8 @@ struct Vacant {
     used: usize,
 }
 
-// SAFETY: entries are changed under the lock of `vacant` and published by `state`; `T` itself is shared by reference.
+// SAFETY: entries are changed under the lock of `vacant` and published by `state`; `T` itself is
+// shared by reference.
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Send for Table<T> {}
@@ -175,7 +178,8 @@ impl<T> Table<T> {
     /// The object must not be removed while the reference is used. A program may free an object as
     /// soon as it can know that the call which uses it has started, so the reference is not to be
     /// used after a message has gone out, after the lane was released with an operation under way,
-    /// or after a function of the program was called. To free it earlier is an error of the program.
+    /// or after a function of the program was called. To free it earlier is an error of the
+    /// program.
     #[inline]
     pub unsafe fn borrow(&self, handle: Handle) -> Option<&Arc<T>> {
         let (generation, index) = decompose(handle, self.kind)?;

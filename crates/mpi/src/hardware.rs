@@ -1,7 +1,9 @@
-//! Communicators by the hardware that processes are restricted to (MPI 5.0, sections 7.4.2 and 11.1.2).
+//! Communicators by the hardware that processes are restricted to (MPI 5.0, sections 7.4.2 and
+//! 11.1.2).
 //!
-//! A process is restricted to an instance of a resource when its affinity mask lies inside. Types are named
-//! `towpath://core` and so on; the provider may be left out. The coarsest type is the host (`mpi_shared_memory`).
+//! A process is restricted to an instance of a resource when its affinity mask lies inside. Types
+//! are named `towpath://core` and so on; the provider may be left out. The coarsest type is the
+//! host (`mpi_shared_memory`).
 
 use std::path::Path;
 
@@ -36,7 +38,8 @@ fn type_name(place: usize) -> String {
     }
 }
 
-/// The instance of each resource that this process is restricted to. The mask may change, so it is asked each time.
+/// The instance of each resource that this process is restricted to. The mask may change, so it is
+/// asked each time.
 pub(crate) fn instances_of_mine() -> OfEach {
     OBJECTS.instances.lock().unwrap().of(&cores::affinity())
 }
@@ -59,8 +62,8 @@ const DIRECTORY_KEY: &str = "nbhd_common_dirname";
 /// The color of the processes that share a directory of the network; hosts have smaller ones.
 const ON_NETWORK: i32 = i32::MAX;
 
-/// The color for MPIX_COMM_TYPE_NEIGHBORHOOD, MPICH's extension: by who shares the directory that the program names.
-/// MPI_UNDEFINED where it names none, or one that this process does not see.
+/// The color for MPIX_COMM_TYPE_NEIGHBORHOOD, MPICH's extension: by who shares the directory that
+/// the program names. MPI_UNDEFINED where it names none, or one that this process does not see.
 pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
     Ok(match hints.get(DIRECTORY_KEY).map(|directory| filesystem::is_on_network(Path::new(directory))) {
         Some(Ok(true)) => ON_NETWORK,
@@ -69,7 +72,8 @@ pub(crate) fn neighborhood(hints: &Pairs) -> Result<i32> {
     })
 }
 
-/// The color for a type that the program names; MPI_UNDEFINED where it is not known or holds not all of this process.
+/// The color for a type that the program names; MPI_UNDEFINED where it is not known or holds not
+/// all of this process.
 pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     let Some(wanted) = hints.get(TYPE_KEY) else { return Ok(UNDEFINED) };
     let known = |place: &usize| {
@@ -80,8 +84,9 @@ pub(crate) fn guided(hints: &Pairs) -> Result<i32> {
     Ok(colors()?[place].unwrap_or(UNDEFINED))
 }
 
-/// The colors of all processes by the coarsest type that all which take part are restricted to and that parts them, whose
-/// name goes into `info`; MPI_UNDEFINED where no type parts them, and for processes that only `watch`. Collective.
+/// The colors of all processes by the coarsest type that all which take part are restricted to and
+/// that parts them, whose name goes into `info`; MPI_UNDEFINED where no type parts them, and for
+/// processes that only `watch`. Collective.
 pub(crate) fn unguided(comm: &Comm, info: Handle, watch: bool) -> Result<Vec<i32>> {
     let (team, sequence) = internal::team_of(comm);
     let mine = if watch { [None; PLACES] } else { colors()? };

@@ -1,8 +1,9 @@
-//! Memory that the ranks of a host share, as the program gets it: by MPI_Alloc_mem, and by malloc where
-//! `libtowpath-malloc.so` is preloaded.
+//! Memory that the ranks of a host share, as the program gets it: by MPI_Alloc_mem, and by malloc
+//! where `libtowpath-malloc.so` is preloaded.
 //!
-//! While this thread changes the heap it may itself call malloc, which then must not come back here: such a block is the C
-//! library's. The same holds for functions of others that run between the two halves of a fork.
+//! While this thread changes the heap it may itself call malloc, which then must not come back
+//! here: such a block is the C library's. The same holds for functions of others that run between
+//! the two halves of a fork.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -38,7 +39,8 @@ fn with<T>(act: impl FnOnce(&mut Heap) -> T) -> Option<T> {
     Some(done)
 }
 
-/// A block; `None` where it is too small to be shared, or there is no room: then private memory does as well.
+/// A block; `None` where it is too small to be shared, or there is no room: then private memory
+/// does as well.
 pub(crate) fn allocate(bytes: usize, alignment: usize) -> Option<*mut u8> {
     with(|heap| heap.allocate(bytes, alignment))?
 }
@@ -48,7 +50,8 @@ pub(crate) fn free(block: *mut u8) -> bool {
     with(|heap| heap.free(block)) == Some(true)
 }
 
-/// Once, when MPI starts: children get copies of the blocks, and malloc takes large blocks from here if it asks to.
+/// Once, when MPI starts: children get copies of the blocks, and malloc takes large blocks from
+/// here if it asks to.
 pub(crate) fn open(world: &'static World) {
     let refusal = attach(&world.heap.lock().unwrap());
     if let Some(why) = refusal
@@ -93,8 +96,8 @@ extern "C" fn allocate_c(bytes: usize, alignment: usize, zeroed: c_int) -> *mut 
 }
 
 extern "C" fn free_c(block: *mut c_void) {
-    // A block that is freed while this thread holds the heap stays taken: only other libraries' functions around a fork could
-    // do that.
+    // A block that is freed while this thread holds the heap stays taken: only other libraries'
+    // functions around a fork could do that.
     free(block.cast());
 }
 

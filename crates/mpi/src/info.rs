@@ -82,7 +82,8 @@ unsafe fn key_text(key: *const c_char) -> Result<String> {
     Ok(key)
 }
 
-/// Refuses what is neither an info object nor MPI_INFO_NULL, for functions that have no use for its keys.
+/// Refuses what is neither an info object nor MPI_INFO_NULL, for functions that have no use for its
+/// keys.
 pub(crate) fn known(info: Handle) -> Result<()> {
     pairs(info).map(drop)
 }
@@ -92,8 +93,8 @@ pub fn info_create() -> Result<Handle> {
     insert(Pairs::default())
 }
 
-/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them. The arguments of the program are known from
-/// the operating system, so `argc` and `argv` are not needed.
+/// MPI_Info_create_env: the start-up values, as MPI_INFO_ENV holds them. The arguments of the
+/// program are known from the operating system, so `argc` and `argv` are not needed.
 ///
 /// # Safety
 /// None needed: the pointers are not read.

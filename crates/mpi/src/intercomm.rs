@@ -1,4 +1,5 @@
-//! How the two sides of an intercommunicator come to terms: their leaders exchange words, each tells its own group.
+//! How the two sides of an intercommunicator come to terms: their leaders exchange words, each
+//! tells its own group.
 
 use std::sync::Arc;
 
@@ -16,13 +17,15 @@ use crate::world;
 /// Tag of the leaders' messages on the internal plane.
 const LEADERS: i32 = 0;
 
-/// The two sides must decide alike which of them proposes: the one whose first process has the lower index.
+/// The two sides must decide alike which of them proposes: the one whose first process has the
+/// lower index.
 pub(crate) fn is_low(comm: &Comm) -> bool {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     comm.group.peers[0] < remote.group.peers[0]
 }
 
-/// Every process of one side gets the words that the other side's rank 0 gave; `mine` counts at rank 0 only.
+/// Every process of one side gets the words that the other side's rank 0 gave; `mine` counts at
+/// rank 0 only.
 pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     let remote = comm.remote.as_ref().expect("an intercommunicator");
     let (team, sequence) = internal::team_of(comm);
@@ -31,8 +34,9 @@ pub(crate) fn trade(comm: &Comm, mine: &[u64]) -> Result<Vec<u64>> {
     spread(&team, sequence, 0, theirs)
 }
 
-/// Every process gets the words of the leader, whose number only it knows, or fails as the leader has failed: a group must not
-/// wait for a leader that has given up. `mine` is what the leader has, `None` everywhere else.
+/// Every process gets the words of the leader, whose number only it knows, or fails as the leader
+/// has failed: a group must not wait for a leader that has given up. `mine` is what the leader has,
+/// `None` everywhere else.
 pub(crate) fn spread(
     team: &towpath_engine::messages::Team,
     sequence: u32,
@@ -47,12 +51,14 @@ pub(crate) fn spread(
     let mut length = [words.len() as u64];
     internal::broadcast(team, sequence, leader, &mut length)?;
     words.resize(length[0] as usize, 0);
-    // The second message of the same call has its own turn in the order of messages, so the tag may be the same.
+    // The second message of the same call has its own turn in the order of messages, so the tag may
+    // be the same.
     internal::broadcast(team, sequence, leader, &mut words)?;
     failure.map_or_else(|| heard(words), Err)
 }
 
-/// What a leader told: one word is the class of its error, for a context and whatever follows it are more.
+/// What a leader told: one word is the class of its error, for a context and whatever follows it
+/// are more.
 fn heard(words: Vec<u64>) -> Result<Vec<u64>> {
     match words[..] {
         [class] => {

@@ -1,4 +1,5 @@
-//! Messages that the object layer itself sends: small broadcasts and gathers that carry contexts and groups.
+//! Messages that the object layer itself sends: small broadcasts and gathers that carry contexts
+//! and groups.
 
 use towpath_base::ids::{ContextId, PeerIndex, Plane};
 use towpath_base::transfer::{Source, Target};
@@ -142,8 +143,8 @@ pub(crate) fn exchange(peer: PeerIndex, context: ContextId, tag: i32, words: &[u
     Ok(received)
 }
 
-/// The team of a communicator for its object management, and the sequence number of this call: part of the order of
-/// collective calls.
+/// The team of a communicator for its object management, and the sequence number of this call: part
+/// of the order of collective calls.
 pub(crate) fn team_of(comm: &Comm) -> (Team, u32) {
     (comm.team(Plane::Collective), comm.next_sequence(Form::Blocking))
 }

@@ -1,8 +1,10 @@
-//! The lane: engine, requests and collective runs of the process behind one lock, and the one waiting loop of Towpath.
+//! The lane: engine, requests and collective runs of the process behind one lock, and the one
+//! waiting loop of Towpath.
 //!
-//! Nothing below `mpi` blocks; everything that waits, waits here. Below MPI_THREAD_MULTIPLE the lock is not taken.
-//! With several threads one waiting thread polls (it holds the baton) and the others sleep; whoever completes something
-//! wakes them, and a thread that leaves hands the baton on. Callbacks of the program run with no lock held.
+//! Nothing below `mpi` blocks; everything that waits, waits here. Below MPI_THREAD_MULTIPLE the
+//! lock is not taken. With several threads one waiting thread polls (it holds the baton) and the
+//! others sleep; whoever completes something wakes them, and a thread that leaves hands the baton
+//! on. Callbacks of the program run with no lock held.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
@@ -31,8 +33,8 @@ pub struct State {
 }
 
 impl State {
-    /// Moves messages and collective runs, and looks at the lines for which other threads wait; true when anything
-    /// happened.
+    /// Moves messages and collective runs, and looks at the lines for which other threads wait;
+    /// true when anything happened.
     pub fn progress(&mut self) -> bool {
         let moved = self.engine.progress();
         let posted = self.runs.post(&mut self.engine);
@@ -43,7 +45,8 @@ impl State {
     #[cold]
     fn look(&mut self) -> bool {
         let before = self.watches.len();
-        // SAFETY: a watch is here only while its thread is in `Lane::sleep_for_line`, and this is under the lock.
+        // SAFETY: a watch is here only while its thread is in `Lane::sleep_for_line`, and this is
+        // under the lock.
         self.watches.retain(|watch| unsafe { !(*watch.0)() });
         self.watches.len() < before
     }
@@ -55,8 +58,9 @@ pub(crate) struct Watch(*mut (dyn FnMut() -> bool + 'static));
 // SAFETY: called under the lane's lock only, while the thread that owns what it refers to sleeps.
 unsafe impl Send for Watch {}
 
-/// Rounds of progress before a wait where ranks fit on the cores: about a microsecond, in which other threads find the
-/// lane locked, so a quarter of it at MPI_THREAD_MULTIPLE. With more ranks than cores it is one round.
+/// Rounds of progress before a wait where ranks fit on the cores: about a microsecond, in which
+/// other threads find the lane locked, so a quarter of it at MPI_THREAD_MULTIPLE. With more ranks
+/// than cores it is one round.
 const PATIENCE: u32 = 64;
 
 /// A lane.
@@ -75,7 +79,8 @@ pub struct Lane {
     changed: Condvar,
 }
 
-// SAFETY: `state` is touched under `locked` only and `waiting` under `baton`, or by the only thread that calls MPI.
+// SAFETY: `state` is touched under `locked` only and `waiting` under `baton`, or by the only thread
+// that calls MPI.
 unsafe impl Sync for Lane {}
 
 /// The state of a lane, held by this thread.
@@ -138,8 +143,9 @@ impl Lane {
         f(&mut self.hold())
     }
 
-    /// The state, until the result is dropped: what [`Lane::with`] does, for the small path, where a closure would have
-    /// its arguments carried through memory. The holder must not call back into the program or into the lane.
+    /// The state, until the result is dropped: what [`Lane::with`] does, for the small path, where
+    /// a closure would have its arguments carried through memory. The holder must not call back
+    /// into the program or into the lane.
     #[inline(always)]
     pub fn hold(&self) -> Held<'_> {
         let shared = self.shared.load(Ordering::Relaxed);
@@ -174,8 +180,9 @@ impl Lane {
         }
     }
 
-    /// One round of progress, including the local work of collectives; true when anything happened. For the thread that waits:
-    /// nothing tells a thread that sleeps in the kernel, as [`Lane::poll_in_passing`] does.
+    /// One round of progress, including the local work of collectives; true when anything happened.
+    /// For the thread that waits: nothing tells a thread that sleeps in the kernel, as
+    /// [`Lane::poll_in_passing`] does.
     fn poll(&self) -> bool {
         let moved = self.with(State::progress);
         let worked = self.compute();
@@ -196,19 +203,21 @@ impl Lane {
         worked
     }
 
-    /// Runs `f` as the thread that polls; `None` when another thread does. The only thread that calls MPI never finds the
-    /// baton taken, and takes it without a locked instruction.
+    /// Runs `f` as the thread that polls; `None` when another thread does. The only thread that
+    /// calls MPI never finds the baton taken, and takes it without a locked instruction.
     #[inline]
     fn with_baton<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> Option<R> {
         let shared = self.shared.load(Ordering::Relaxed);
         if shared && self.baton.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return None;
         }
-        // SAFETY: this thread has the baton, or is the only one that calls MPI; `f` does not come here again.
+        // SAFETY: this thread has the baton, or is the only one that calls MPI; `f` does not come
+        // here again.
         let result = f(unsafe { &mut *self.waiting.get() });
         if shared {
             self.baton.store(0, Ordering::SeqCst);
-            // A thread that found the baton taken sleeps until somebody tells it that it may poll itself.
+            // A thread that found the baton taken sleeps until somebody tells it that it may poll
+            // itself.
             self.announce();
         }
         Some(result)
@@ -302,8 +311,8 @@ impl Lane {
         }
     }
 
-    /// Sleeps until the thread with the baton has seen the line, moved something else, or hands the baton over; true
-    /// when `ready` is.
+    /// Sleeps until the thread with the baton has seen the line, moved something else, or hands the
+    /// baton over; true when `ready` is.
     fn sleep_for_line(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let watch: *mut (dyn FnMut() -> bool + '_) = ready;
         // SAFETY: only the lifetime is lost; the watch is taken back below, before `ready` ends.
@@ -346,8 +355,9 @@ impl Lane {
         }
     }
 
-    /// Wakes this process's own waiting thread after another thread did something that it may wait for. A receive is that
-    /// too: a message of this process to itself may end with it, or its acknowledgement wait for progress.
+    /// Wakes this process's own waiting thread after another thread did something that it may wait
+    /// for. A receive is that too: a message of this process to itself may end with it, or its
+    /// acknowledgement wait for progress.
     #[inline]
     pub fn nudge(&self) {
         if self.shared.load(Ordering::Relaxed) {

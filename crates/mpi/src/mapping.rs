@@ -1,10 +1,13 @@
-//! Which process takes which node of a graph, so that neighbours run near each other: a pure function of graph and distances.
+//! Which process takes which node of a graph, so that neighbours run near each other: a pure
+//! function of graph and distances.
 //!
-//! Dual recursive bisection (Pellegrini, 1994; TreeMatch of Jeannot, Mercier and Tessier, 2014, does the same on trees from below): the
-//! places are parted where they are farthest apart, the nodes so that little weight is cut, and so on in both parts (`bisection`);
-//! then pairs of nodes change places as long as that helps (`swaps`). The result never costs more than leaving everything as it
-//! is, which is kept when nothing is better. Everything is in whole numbers and in a fixed order: the same arguments give the same
-//! result. O((n + m) log^2 n) for n nodes and m edges: 4096 nodes with six neighbours take less than half a second of a core.
+//! Dual recursive bisection (Pellegrini, 1994; TreeMatch of Jeannot, Mercier and Tessier, 2014,
+//! does the same on trees from below): the places are parted where they are farthest apart, the
+//! nodes so that little weight is cut, and so on in both parts (`bisection`); then pairs of nodes
+//! change places as long as that helps (`swaps`). The result never costs more than leaving
+//! everything as it is, which is kept when nothing is better. Everything is in whole numbers and in
+//! a fixed order: the same arguments give the same result. O((n + m) log^2 n) for n nodes and m
+//! edges: 4096 nodes with six neighbours take less than half a second of a core.
 
 mod bisection;
 mod swaps;
@@ -23,12 +26,14 @@ const HEAVIEST: u64 = i32::MAX as u64;
 pub(crate) struct Graph {
     /// Neighbours of each node with the weight of the edge.
     edges: Vec<Vec<(u32, i64)>>,
-    /// Keys by which nodes can be sorted into an order that makes good parts, rows of a grid for instance.
+    /// Keys by which nodes can be sorted into an order that makes good parts, rows of a grid for
+    /// instance.
     orders: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// A graph from directed edges, which add up; those from a node to itself cost nothing anywhere.
+    /// A graph from directed edges, which add up; those from a node to itself cost nothing
+    /// anywhere.
     pub(crate) fn new(nodes: usize, edges: impl Iterator<Item = (usize, usize, u64)>) -> Graph {
         let mut lists: Vec<Vec<(u32, u64)>> = vec![Vec::new(); nodes];
         for (from, to, weight) in edges.filter(|(from, to, weight)| from != to && *weight > 0) {

@@ -1,9 +1,10 @@
-//! The group by which the blocking collectives of a communicator reach all its hosts at once: made when the first of them can use
-//! one, left when the communicator is freed.
+//! The group by which the blocking collectives of a communicator reach all its hosts at once: made
+//! when the first of them can use one, left when the communicator is freed.
 //!
-//! The first rank of each host on a communicator is the one that receives, and passes on inside its host. Any rank may send. All
-//! members take these steps in the same calls, because all come to the same answers: they tell each other how frames reach the
-//! others, join the group, and try it with a few empty messages. Where not everybody hears one of them, there is no group.
+//! The first rank of each host on a communicator is the one that receives, and passes on inside its
+//! host. Any rank may send. All members take these steps in the same calls, because all come to the
+//! same answers: they tell each other how frames reach the others, join the group, and try it with
+//! a few empty messages. Where not everybody hears one of them, there is no group.
 
 use std::sync::Arc;
 
@@ -55,21 +56,25 @@ pub(crate) struct Group {
     sends: bool,
 }
 
-/// Groups that this process has given numbers to; a number is its own and one of these, each of 16 bits.
+/// Groups that this process has given numbers to; a number is its own and one of these, each of 16
+/// bits.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
-/// Numbers that a communicator takes: one for each way by which its frames may go, so that nothing of one attempt is taken for the next.
+/// Numbers that a communicator takes: one for each way by which its frames may go, so that nothing
+/// of one attempt is taken for the next.
 const NUMBERS_EACH: u32 = 2;
 /// As many calls go by messages before a group is made, which takes as long as several of them.
 const CALLS: u32 = 8;
-/// Before anything is known about frames. A group pays for nothing else: up to the first messages are quicker, since they need no
-/// answer; beyond the second the copies that receivers make cost more than what the sender saves.
+/// Before anything is known about frames. A group pays for nothing else: up to the first messages
+/// are quicker, since they need no answer; beyond the second the copies that receivers make cost
+/// more than what the sender saves.
 const MAY_PAY: Pays = Pays(4 << 10, 256 << 10);
 /// Only where it is forced.
 const NEVER: Pays = Pays(0, 0);
-/// What fits into so many frames goes by messages: those need no answer, so that many are under way at a time.
+/// What fits into so many frames goes by messages: those need no answer, so that many are under way
+/// at a time.
 const FEW_FRAMES: i64 = 5;
-/// With more frames that go one by one, connections are quicker where they carry large messages, because the system makes frames of 64 KiB
-/// at once.
+/// With more frames that go one by one, connections are quicker where they carry large messages,
+/// because the system makes frames of 64 KiB at once.
 const STREAM_FRAMES: i64 = 12;
 /// Empty messages by which a new group is tried: some may get lost on any network.
 const TRIALS: usize = 3;
@@ -236,7 +241,8 @@ fn streams(said: &[u64]) -> bool {
     said.iter().any(|said| said >> 2 & 1 != 0)
 }
 
-/// For which lengths a group pays whose frames carry so much, and go by this carrier; large messages go by connections, or not.
+/// For which lengths a group pays whose frames carry so much, and go by this carrier; large
+/// messages go by connections, or not.
 fn pays(chunk: u16, by: Carrier, streams: bool) -> Pays {
     let most = if streams && by == Carrier::Raw { STREAM_FRAMES * i64::from(chunk) } else { i64::MAX };
     Pays(MAY_PAY.0.max(FEW_FRAMES * i64::from(chunk)), MAY_PAY.1.min(most))
@@ -296,8 +302,8 @@ fn all_hear(comm: &Comm, lane: &Lane, group: &mut Group) -> Result<bool> {
     all_say(comm, heard || !receives || group.own == 0)
 }
 
-/// Agrees on how frames to the group go, on whether large messages go by connections, and on the first of its numbers; `None` when there
-/// can be none.
+/// Agrees on how frames to the group go, on whether large messages go by connections, and on the
+/// first of its numbers; `None` when there can be none.
 fn agree(comm: &Comm, lane: &Lane, hosts: &[Vec<usize>], own: usize) -> Result<Option<(Reach, bool, u32)>> {
     let others = hosts.iter().enumerate().filter(|(host, _)| *host != own).flat_map(|(_, ranks)| ranks);
     let others: Vec<PeerIndex> = others.map(|rank| comm.group.peers[*rank]).collect();

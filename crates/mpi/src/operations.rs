@@ -1,4 +1,5 @@
-//! Reduction operations (MPI 5.0, section 6.9): the predefined ones, those of the program, and MPI_Reduce_local.
+//! Reduction operations (MPI 5.0, section 6.9): the predefined ones, those of the program, and
+//! MPI_Reduce_local.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -60,7 +61,8 @@ pub(crate) fn reducer(op: Handle, handle: Handle, kind: &Arc<Type>) -> Result<Re
             let (kept, extent) = (kind.clone(), kind.datatype.extent());
             let call = move |input: *const u8, inout: *mut u8, count: i64| {
                 let _ = &kept;
-                // SAFETY: the program's function combines elements of this datatype; plans give rows of them.
+                // SAFETY: the program's function combines elements of this datatype; plans give
+                // rows of them.
                 unsafe { (face.call_reduction)(function, large, input.cast(), inout.cast(), count, handle, extent) }
             };
             Ok(Reducer::user(Arc::new(call), operation.commutes))

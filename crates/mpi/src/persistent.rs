@@ -1,4 +1,5 @@
-//! Persistent requests: what an operation needs to be started again and again (MPI 5.0, sections 3.9 and 6.13).
+//! Persistent requests: what an operation needs to be started again and again (MPI 5.0, sections
+//! 3.9 and 6.13).
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub struct Message {
     pub row: Option<usize>,
 }
 
-// SAFETY: the buffer is the program's; it is touched while the request is active only, by the thread with the lane.
+// SAFETY: the buffer is the program's; it is touched while the request is active only, by the
+// thread with the lane.
 unsafe impl Send for Message {}
 
 /// How a persistent request starts.

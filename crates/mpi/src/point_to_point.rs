@@ -1,7 +1,8 @@
 //! Point-to-point communication (MPI 5.0, chapter 3): blocking and nonblocking sends and receives.
 //!
-//! Probes are in `point_to_point/probes`, buffered sends in `point_to_point/buffers`, persistent requests in
-//! `point_to_point/persistent_requests`. The small path is `send`: lookups, checks, one call of the engine.
+//! Probes are in `point_to_point/probes`, buffered sends in `point_to_point/buffers`, persistent
+//! requests in `point_to_point/persistent_requests`. The small path is `send`: lookups, checks, one
+//! call of the engine.
 
 mod buffers;
 mod persistent_requests;
@@ -140,7 +141,8 @@ pub(crate) unsafe fn incoming<'a>(
 /// Communicator, source and tag (none: any), and whether the source is nobody.
 type Envelope<'a> = (&'a Arc<Comm>, Option<PeerIndex>, Option<i32>, bool);
 
-/// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the source is nobody.
+/// Looks up and checks what a receive or probe asks for: communicator, source, tag, and whether the
+/// source is nobody.
 ///
 /// # Safety
 /// As [`outgoing`].
@@ -484,7 +486,8 @@ pub unsafe fn irsend(
 /// MPI_Irecv.
 ///
 /// # Safety
-/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
+/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is
+/// complete.
 pub unsafe fn irecv(
     buf: *mut c_void,
     count: i64,

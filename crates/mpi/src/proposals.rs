@@ -1,5 +1,6 @@
-//! How the processes of a communicator agree on the contexts of a copy (MPI 5.0, section 7.4.2): rank 0 proposes them and
-//! everybody hears of it. Both sides of an intercommunicator propose, and the low one's proposal counts.
+//! How the processes of a communicator agree on the contexts of a copy (MPI 5.0, section 7.4.2):
+//! rank 0 proposes them and everybody hears of it. Both sides of an intercommunicator propose, and
+//! the low one's proposal counts.
 
 use towpath_base::ids::{ContextId, Plane};
 use towpath_collective::inter::{Bridge, introduce};
@@ -11,7 +12,8 @@ use crate::intercomm::is_low;
 use crate::internal::{broadcast_plan, plan_failed};
 use crate::world;
 
-/// Contexts that were proposed: the common one and that of the own group, then the same of the other group.
+/// Contexts that were proposed: the common one and that of the own group, then the same of the
+/// other group.
 pub(crate) struct Proposals([u64; 4]);
 
 impl Proposals {
@@ -29,7 +31,8 @@ impl Proposals {
         introduce(&bridge, &words).map_err(plan_failed)
     }
 
-    /// What was agreed: the context of the copy, and that of its local group (for intercommunicators).
+    /// What was agreed: the context of the copy, and that of its local group (for
+    /// intercommunicators).
     pub(crate) fn settled(&self, comm: &Comm) -> (ContextId, ContextId) {
         let [common, local, theirs, _] = self.0;
         let common = if comm.is_inter() && !is_low(comm) { theirs } else { common };

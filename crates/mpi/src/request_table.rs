@@ -1,7 +1,8 @@
-//! The program's requests: a table inside the lane, so that one lock guards a request and the operation it names.
+//! The program's requests: a table inside the lane, so that one lock guards a request and the
+//! operation it names.
 //!
-//! A request that is complete when it is made (an eager send, MPI_PROC_NULL) needs no entry: [`COMPLETE`] and
-//! [`COMPLETE_RECEIVE`] are handles that every completion function accepts.
+//! A request that is complete when it is made (an eager send, MPI_PROC_NULL) needs no entry:
+//! [`COMPLETE`] and [`COMPLETE_RECEIVE`] are handles that every completion function accepts.
 
 use std::sync::Arc;
 
@@ -36,15 +37,15 @@ pub enum Work {
     Sent(Sent),
     /// A message received.
     Receive(RequestId),
-    /// A send and a receive in one request (MPI_Isendrecv); without the latter the status is that of a receive from
-    /// MPI_PROC_NULL.
+    /// A send and a receive in one request (MPI_Isendrecv); without the latter the status is that
+    /// of a receive from MPI_PROC_NULL.
     Both(RequestId, Option<RequestId>),
     /// A collective operation.
     Run(RunId),
     /// What is under way of a neighbourhood collective.
     Exchange(Rest),
-    /// Messages that were under way from an attached buffer (MPI_Buffer_iflush); what the buffer has taken back counts as
-    /// complete.
+    /// Messages that were under way from an attached buffer (MPI_Buffer_iflush); what the buffer
+    /// has taken back counts as complete.
     Flush(Vec<RequestId>),
     /// The program's own operation.
     Generalized(Arc<Generalized>),
@@ -129,8 +130,8 @@ impl Requests {
         Ok(self.fill(place, work, comm, extra))
     }
 
-    /// Takes a place for a request. Whoever starts an operation takes it before: what is under way uses the program's memory
-    /// and must not be left without a request.
+    /// Takes a place for a request. Whoever starts an operation takes it before: what is under way
+    /// uses the program's memory and must not be left without a request.
     #[inline]
     pub fn place(&mut self) -> Result<Place> {
         match self.vacant.pop() {
@@ -316,8 +317,8 @@ impl State {
         self.end(request).map(Some)
     }
 
-    /// Starts a persistent send or receive of a row of bytes, as far as that needs nothing but the engine. False when nothing
-    /// happened.
+    /// Starts a persistent send or receive of a row of bytes, as far as that needs nothing but the
+    /// engine. False when nothing happened.
     pub fn start_row(&mut self, request: Handle) -> Result<bool> {
         if is_trivial(request) {
             return Ok(false);
@@ -345,8 +346,8 @@ impl State {
         Ok(true)
     }
 
-    /// Ends a persistent send or receive if it is complete; the request becomes inactive. `None` for what needs more than
-    /// a look: ask [`State::is_complete`].
+    /// Ends a persistent send or receive if it is complete; the request becomes inactive. `None`
+    /// for what needs more than a look: ask [`State::is_complete`].
     #[inline]
     fn try_end_again(&mut self, index: usize) -> Option<Option<Ended>> {
         let entry = &mut self.requests.entries[index];
@@ -363,8 +364,9 @@ impl State {
         Some(Some(Ended::With(status, failure.map(|error| error.with_object(comm)))))
     }
 
-    /// Takes the result of a complete request: a persistent one becomes inactive, any other is freed and `request` is
-    /// set to MPI_REQUEST_NULL. Must only be called when [`State::is_complete`].
+    /// Takes the result of a complete request: a persistent one becomes inactive, any other is
+    /// freed and `request` is set to MPI_REQUEST_NULL. Must only be called when
+    /// [`State::is_complete`].
     pub fn end(&mut self, request: &mut Handle) -> Result<Ended> {
         if is_trivial(*request) {
             let status = if *request == COMPLETE_RECEIVE { FROM_NOBODY } else { Status::EMPTY };
@@ -391,7 +393,8 @@ impl State {
         Ok(ended)
     }
 
-    /// What completion of a request would give, without ending it. Must only be called when [`State::is_complete`].
+    /// What completion of a request would give, without ending it. Must only be called when
+    /// [`State::is_complete`].
     pub fn peek(&mut self, request: Handle) -> Result<Ended> {
         if is_trivial(request) {
             let status = if request == COMPLETE_RECEIVE { FROM_NOBODY } else { Status::EMPTY };
@@ -467,7 +470,8 @@ impl State {
         match &self.requests.entries[index].work {
             Work::Inactive | Work::Sent(_) | Work::Done(_) => drop(self.requests.remove(index)),
             _ => {
-                // Without its start a persistent request is freed like any other when its operation ends.
+                // Without its start a persistent request is freed like any other when its operation
+                // ends.
                 if let Some(extra) = &mut self.requests.entries[index].extra {
                     extra.start = None;
                 }
@@ -482,7 +486,8 @@ impl State {
         let mut rest = std::mem::take(&mut self.requests.abandoned);
         rest.retain_mut(|request| match self.is_complete(*request) {
             Ok(true) => {
-                // A failure has nobody to hear of it; MPI_Grequest_complete frees what the program made.
+                // A failure has nobody to hear of it; MPI_Grequest_complete frees what the program
+                // made.
                 drop(self.end(request));
                 false
             }

@@ -13,7 +13,8 @@ use crate::request_table::{Ended, Work, is_trivial};
 use crate::wait_target::WaitTarget;
 use crate::world;
 
-/// Turns the end of a request into a status: asks the program for a generalized one, with no lock held.
+/// Turns the end of a request into a status: asks the program for a generalized one, with no lock
+/// held.
 #[inline]
 fn settle(ended: Ended) -> (Status, Option<Error>) {
     match ended {
@@ -432,7 +433,8 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
                 state.abandon(*request)?;
                 return Ok(Some(operation));
             }
-            // The program still names the request in MPI_Grequest_complete, which runs the free function.
+            // The program still names the request in MPI_Grequest_complete, which runs the free
+            // function.
         }
         state.abandon(*request)?;
         state.sweep_abandoned();
@@ -442,8 +444,8 @@ pub fn request_free(request: &mut Handle) -> Result<()> {
     done.map_or(Ok(()), |operation| operation.call_free())
 }
 
-/// MPI_Cancel: local, as the standard asks (3.8.4). A message under way is called back; the call that completes the request
-/// hears the receiver's answer.
+/// MPI_Cancel: local, as the standard asks (3.8.4). A message under way is called back; the call
+/// that completes the request hears the receiver's answer.
 pub fn cancel(request: &mut Handle) -> Result<()> {
     if *request == REQUEST_NULL {
         fail!(ERR_REQUEST, "argument request is MPI_REQUEST_NULL; there is nothing to cancel");
@@ -471,7 +473,8 @@ pub fn cancel(request: &mut Handle) -> Result<()> {
             _ => Ok(None),
         }
     })?;
-    // A thread may wait for what was cancelled, or for the answer of the peer, which needs progress.
+    // A thread may wait for what was cancelled, or for the answer of the peer, which needs
+    // progress.
     lane.nudge();
     asked.map_or(Ok(()), |operation| operation.call_cancel())
 }
@@ -597,7 +600,8 @@ pub fn grequest_start(query: Callback, free: Callback, cancel: Callback, extra: 
     world::lane()?.with(|state| state.requests.add(Work::Generalized(operation), Handle(0), None))
 }
 
-/// The functions of a generalized request are of Fortran; nothing happens where the request is no such one.
+/// The functions of a generalized request are of Fortran; nothing happens where the request is no
+/// such one.
 pub fn grequest_of_fortran(request: Handle) {
     let Ok(lane) = world::lane() else { return };
     lane.with(|state| {

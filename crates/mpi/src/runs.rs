@@ -1,5 +1,5 @@
-//! Collective operations under way: the lane posts their messages, and their local work is done with the lock released,
-//! because a reduction may be a function of the program.
+//! Collective operations under way: the lane posts their messages, and their local work is done
+//! with the lock released, because a reduction may be a function of the program.
 
 use towpath_collective::{Failure, Progress, Run};
 use towpath_engine::Engine;

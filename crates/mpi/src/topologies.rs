@@ -1,5 +1,5 @@
-//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in `topologies/graphs`,
-//! who takes which rank in `topologies/reorder`.
+//! Topology functions (MPI 5.0, chapter 8). Grids are in `topologies/cartesian`, graphs in
+//! `topologies/graphs`, who takes which rank in `topologies/reorder`.
 
 mod cartesian;
 pub(crate) mod declaration;
@@ -52,8 +52,8 @@ fn ints(array: Integers, count: usize, argument: &str) -> Result<Vec<i32>> {
     Ok((0..count).map(|i| unsafe { array.get(i) } as i32).collect())
 }
 
-/// Makes a communicator of `size` processes of `parent` with a topology, of which each gets the part of its new rank;
-/// the others get MPI_COMM_NULL.
+/// Makes a communicator of `size` processes of `parent` with a topology, of which each gets the
+/// part of its new rank; the others get MPI_COMM_NULL.
 fn with_topology(
     parent: &Arc<Comm>,
     size: usize,

@@ -10,7 +10,8 @@ pub enum Topology {
         /// Whether each dimension wraps around.
         periodic: Vec<bool>,
     },
-    /// The same graph known to everyone (MPI_Graph_create): `index[i]` ends the list of node i in `edges`.
+    /// The same graph known to everyone (MPI_Graph_create): `index[i]` ends the list of node i in
+    /// `edges`.
     Graph {
         /// Running totals of degrees.
         index: Vec<i32>,
@@ -33,8 +34,8 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Ranks from which `rank` receives and to which it sends in neighbourhood collectives, in the standard's order (8.6);
-    /// MPI_PROC_NULL (-3) at the border of a grid that does not wrap.
+    /// Ranks from which `rank` receives and to which it sends in neighbourhood collectives, in the
+    /// standard's order (8.6); MPI_PROC_NULL (-3) at the border of a grid that does not wrap.
     pub fn neighbours(&self, rank: usize) -> (Vec<i32>, Vec<i32>) {
         match self {
             Topology::Cartesian { dims, periodic } => {
@@ -52,8 +53,8 @@ impl Topology {
 }
 
 impl Topology {
-    /// Ranks that send to `rank`, each with the weight of the edge; those at MPI_PROC_NULL left out, the same rank as often
-    /// as it stands there.
+    /// Ranks that send to `rank`, each with the weight of the edge; those at MPI_PROC_NULL left
+    /// out, the same rank as often as it stands there.
     pub fn senders(&self, rank: usize) -> Vec<(usize, u64)> {
         let with_weights: Vec<(i32, u64)> = match self {
             Topology::Cartesian { .. } => self.neighbours(rank).0.into_iter().map(|from| (from, 1)).collect(),

@@ -1,4 +1,5 @@
-//! How the waiting loop of the lane idles: the policy of `machine::wait` on this process's control page.
+//! How the waiting loop of the lane idles: the policy of `machine::wait` on this process's control
+//! page.
 
 use std::time::Duration;
 
@@ -42,7 +43,8 @@ impl Waiting {
         &self.segment
     }
 
-    /// Nothing moved: spin, yield or sleep. `recheck` makes one more round of progress before a sleep.
+    /// Nothing moved: spin, yield or sleep. `recheck` makes one more round of progress before a
+    /// sleep.
     #[inline]
     pub fn idle(&mut self, recheck: impl FnMut() -> bool) {
         self.waiter.idle(self.segment.sources(), recheck);
@@ -51,7 +53,8 @@ impl Waiting {
         }
     }
 
-    /// Where ranks share cores: gives the core away a few times until `ready` says true (see [`Waiter::pass`]).
+    /// Where ranks share cores: gives the core away a few times until `ready` says true (see
+    /// [`Waiter::pass`]).
     #[inline]
     pub fn pass(&mut self, ready: &mut dyn FnMut() -> bool) -> bool {
         self.waiter.pass(self.segment.sources(), ready)

@@ -1,7 +1,8 @@
 //! The state of this process: the only statics of Towpath (arrow 6), from MPI_Init to MPI_Finalize.
 //!
-//! `OBJECTS` exists before MPI_Init, because info objects, error handlers and attribute keys may be made then; `WORLD`
-//! exists from MPI_Init on and is never taken down, so late calls find a sentence and not a crash.
+//! `OBJECTS` exists before MPI_Init, because info objects, error handlers and attribute keys may be
+//! made then; `WORLD` exists from MPI_Init on and is never taken down, so late calls find a
+//! sentence and not a crash.
 
 use std::ffi::c_void;
 use std::io::Write as _;
@@ -88,7 +89,8 @@ pub struct Objects {
     pub instances: Mutex<Instances>,
 }
 
-/// A session: built with the issue of dynamic processes; its error handler and buffer have their place already.
+/// A session: built with the issue of dynamic processes; its error handler and buffer have their
+/// place already.
 #[derive(Debug)]
 pub struct Session {
     /// MPI_Session_set_errhandler.
@@ -189,7 +191,8 @@ pub enum Phase {
 static WORLD: OnceLock<World> = OnceLock::new();
 static PHASE: AtomicU32 = AtomicU32::new(0);
 static FACE: AtomicPtr<Face> = AtomicPtr::new(std::ptr::null_mut());
-/// The own control page while MPI runs, NULL before and after: every function looks at it first, and publishes its number there.
+/// The own control page while MPI runs, NULL before and after: every function looks at it first,
+/// and publishes its number there.
 static PAGE: AtomicPtr<ControlPage> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Where the process stands.
@@ -212,10 +215,12 @@ pub(crate) fn set_phase(phase: Phase) {
     PHASE.store(phase as u32, Ordering::Release);
 }
 
-/// Checks that MPI may be called and publishes which function the process is in; the page is for [`leave`].
+/// Checks that MPI may be called and publishes which function the process is in; the page is for
+/// [`leave`].
 #[inline]
 pub fn enter(call: u16) -> Result<&'static ControlPage> {
-    // SAFETY: the page is NULL unless MPI runs, else part of the segment, which stays mapped until the process ends.
+    // SAFETY: the page is NULL unless MPI runs, else part of the segment, which stays mapped until
+    // the process ends.
     match unsafe { PAGE.load(Ordering::Relaxed).as_ref() } {
         Some(page) => {
             page.last_call.store(u32::from(call), Ordering::Relaxed);
@@ -429,8 +434,8 @@ pub fn predefined_attribute(keyval: i32) -> Option<Option<*mut c_void>> {
     })
 }
 
-/// What MPI_INFO_ENV holds (11.2.1): found out once, so that it is the same before and after MPI_Init. No launcher is asked for
-/// a thread level, so there is no key for one.
+/// What MPI_INFO_ENV holds (11.2.1): found out once, so that it is the same before and after
+/// MPI_Init. No launcher is asked for a thread level, so there is no key for one.
 pub fn environment_pairs() -> Pairs {
     OBJECTS.environment.get_or_init(look_at_environment).clone()
 }
@@ -547,7 +552,8 @@ fn build(thread_level: i32, connected: &mut Option<Box<dyn Launcher>>) -> Result
     })
 }
 
-/// Ends MPI: attributes of MPI_COMM_SELF first, then everything under way, then the launcher hears of it.
+/// Ends MPI: attributes of MPI_COMM_SELF first, then everything under way, then the launcher hears
+/// of it.
 pub(crate) fn finish() -> Result<()> {
     let world = world()?;
     world.myself.attributes.delete_all(COMM_SELF)?;

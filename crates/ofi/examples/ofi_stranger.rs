@@ -1,12 +1,14 @@
-//! A stranger on a fabric, who knows everything of a job but its key: for `tests/hosts/strangers.py`.
+//! A stranger on a fabric, who knows everything of a job but its key: for
+//! `tests/hosts/strangers.py`.
 //!
 //! ```text
 //! ofi_stranger SECONDS ADDRESS:PORT...
 //! ```
 //!
-//! Pretends, at each of these ports, to be rank 0 and rank 1 of the job, and sends messages of all lengths by libfabric
-//! (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), checked with another key. Says in one line of JSON how many the provider took, from how
-//! many of the pretenders some arrived, and what was answered.
+//! Pretends, at each of these ports, to be rank 0 and rank 1 of the job, and sends messages of all
+//! lengths by libfabric (`TOWPATH_OFI_PROVIDER`, `TOWPATH_LIBFABRIC`), checked with another key.
+//! Says in one line of JSON how many the provider took, from how many of the pretenders some
+//! arrived, and what was answered.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
-//! The binary interface of libfabric (symbol versions FABRIC_1.0 to 1.3, which 1.17 to 2.x all have): the fields and
-//! functions that are used, at the offsets of its headers. Tables are declared as far as they are needed; tables and
-//! structures grow at their ends only. A test compares all offsets with the headers where these are installed.
+//! The binary interface of libfabric (symbol versions FABRIC_1.0 to 1.3, which 1.17 to 2.x all
+//! have): the fields and functions that are used, at the offsets of its headers. Tables are
+//! declared as far as they are needed; tables and structures grow at their ends only. A test
+//! compares all offsets with the headers where these are installed.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -20,7 +21,8 @@ pub(super) mod cap {
 
 /// What an application promises to do for a provider.
 pub(super) mod mode {
-    /// Every operation has memory of the provider's, which begins at its context, until it is complete.
+    /// Every operation has memory of the provider's, which begins at its context, until it is
+    /// complete.
     pub(crate) const CONTEXT: u64 = 1 << 59;
     pub(crate) const CONTEXT2: u64 = 1 << 52;
 }

@@ -1,5 +1,5 @@
-//! The card of a process: by which provider and at which address it can be reached. Processes exchange their cards through
-//! the launcher.
+//! The card of a process: by which provider and at which address it can be reached. Processes
+//! exchange their cards through the launcher.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! Which provider of libfabric carries the messages between hosts, if any.
 //!
-//! By itself only a real fabric is chosen: Slingshot (cxi), EFA, InfiniBand and RoCE (verbs), or what psm3 drives by
-//! verbs. Providers over sockets or memory of one machine are for tests and must be named.
+//! By itself only a real fabric is chosen: Slingshot (cxi), EFA, InfiniBand and RoCE (verbs), or
+//! what psm3 drives by verbs. Providers over sockets or memory of one machine are for tests and
+//! must be named.
 
 use towpath_base::config;
 
@@ -48,7 +49,8 @@ impl Choice {
     }
 }
 
-/// The place of a provider among those that are chosen by themselves; `None` when it is none of them.
+/// The place of a provider among those that are chosen by themselves; `None` when it is none of
+/// them.
 pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     let core = provider.split(';').next().unwrap_or_default();
     match core {
@@ -62,8 +64,9 @@ pub(super) fn merit(provider: &str, fabric: &str) -> Option<usize> {
     }
 }
 
-/// Chooses by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`; where a provider runs over several networks,
-/// the first of `networks` that it runs over. `None` when nothing was asked for and there is no real fabric.
+/// Chooses by the settings `TOWPATH_LIBFABRIC` and `TOWPATH_OFI_PROVIDER`; where a provider runs
+/// over several networks, the first of `networks` that it runs over. `None` when nothing was asked
+/// for and there is no real fabric.
 ///
 /// # Errors
 /// [`Error::Fabric`] when what the settings ask for is not there.
@@ -104,7 +107,8 @@ pub fn choose_from(
     }
 }
 
-/// The offer that comes first by merit, then by network; without a network in common the library's order counts.
+/// The offer that comes first by merit, then by network; without a network in common the library's
+/// order counts.
 fn best(offers: Vec<Offer>, merit: impl Fn(&Offer) -> Option<usize>, networks: &[Network]) -> Option<Offer> {
     let network = |offer: &Offer| {
         let address = offer.address();

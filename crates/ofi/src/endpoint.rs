@@ -1,7 +1,8 @@
-//! One endpoint of a fabric and everything that hangs on it: domain, completions, addresses, registered memory.
+//! One endpoint of a fabric and everything that hangs on it: domain, completions, addresses,
+//! registered memory.
 //!
-//! All calls come from whoever holds the lane's lock, as FI_THREAD_DOMAIN demands. Small path: send, receive and
-//! completions are one call each through the provider's tables.
+//! All calls come from whoever holds the lane's lock, as FI_THREAD_DOMAIN demands. Small path:
+//! send, receive and completions are one call each through the provider's tables.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
@@ -125,7 +126,8 @@ impl Endpoint {
             keys,
             descriptor: None,
             most: endpoint.max_msg_size,
-            // rxm takes what comes meanwhile into connections that it has closed, and crashes (issue 11828 of libfabric).
+            // rxm takes what comes meanwhile into connections that it has closed, and crashes
+            // (issue 11828 of libfabric).
             closes_amid_messages: !offer.provider().contains("ofi_rxm"),
         };
         // SAFETY: the offer lives as long as this call.
@@ -140,7 +142,8 @@ impl Endpoint {
     /// # Safety
     /// A whole structure of the library.
     unsafe fn open_all(&mut self, info: *mut Info, peers: usize) -> Result<(), String> {
-        // SAFETY: each object is made by the one before it, with the tables that its provider has given it.
+        // SAFETY: each object is made by the one before it, with the tables that its provider has
+        // given it.
         unsafe {
             let code = (self.library.open_fabric)((*info).fabric_attr, &mut self.fabric, ptr::null_mut());
             self.check("the fabric cannot be opened", code)?;
@@ -227,7 +230,8 @@ impl Endpoint {
     /// Its address, as others insert it.
     pub(super) fn name(&self) -> Result<Vec<u8>, String> {
         let (mut name, mut length) = (vec![0u8; 512], 512);
-        // SAFETY: the endpoint is enabled; the provider writes at most `length` bytes, and says how many there are.
+        // SAFETY: the endpoint is enabled; the provider writes at most `length` bytes, and says how
+        // many there are.
         let code = unsafe {
             let endpoint = self.endpoint;
             ((*(*endpoint).cm).getname)(endpoint.cast(), name.as_mut_ptr().cast(), &mut length)
@@ -258,7 +262,8 @@ impl Endpoint {
     /// Sends a message.
     ///
     /// # Safety
-    /// Memory of `length` bytes and the context must live until the completion; `local` is that of the memory's region.
+    /// Memory of `length` bytes and the context must live until the completion; `local` is that of
+    /// the memory's region.
     #[inline]
     pub(super) unsafe fn send(
         &self,
@@ -431,8 +436,8 @@ impl Endpoint {
         self.objects().into_iter().for_each(close);
     }
 
-    /// Leaves everything open until the process ends, and with it all memory that was lent or registered must stay; nothing else
-    /// may be called afterwards.
+    /// Leaves everything open until the process ends, and with it all memory that was lent or
+    /// registered must stay; nothing else may be called afterwards.
     pub(super) fn abandon(&mut self) {
         self.objects();
     }

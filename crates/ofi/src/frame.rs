@@ -1,8 +1,9 @@
 //! The head of a message on the fabric, with a check that only processes of the job can make.
 //!
-//! A fabric says nothing about who has sent a message. So each head carries SipHash-2-4 of itself, of the number that the
-//! message has between these two processes, and of its receiver, under a key of the job: what a stranger makes up
-//! passes once in 2^64 messages, and what was recorded passes never. Payloads are not covered.
+//! A fabric says nothing about who has sent a message. So each head carries SipHash-2-4 of itself,
+//! of the number that the message has between these two processes, and of its receiver, under a key
+//! of the job: what a stranger makes up passes once in 2^64 messages, and what was recorded passes
+//! never. Payloads are not covered.
 //!
 //! A decoder of bytes from outside: nothing is used before the check.
 #![forbid(unsafe_code)]
@@ -56,11 +57,13 @@ pub(super) struct Malformed;
 pub(super) enum Frame {
     /// A message of the engine; `length` bytes of payload follow.
     Message { protocol: u8, length: u32, words: [u64; 2] },
-    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever asks.
+    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever
+    /// asks.
     Pull { number: u32, name: u64, wanted: u64 },
     /// The region `name` is not wanted.
     Release { name: u64 },
-    /// The next `length` bytes for the pull `number` may be read there; no more follow if it is the last.
+    /// The next `length` bytes for the pull `number` may be read there; no more follow if it is the
+    /// last.
     Grant { number: u32, last: bool, address: u64, key: u64, length: u64 },
     /// The bytes of the first grant for the region `name` that was not done yet have been read.
     Done { name: u64 },
@@ -108,8 +111,8 @@ fn check(key: &Key, way: Way, head: &[u8; HEAD_BYTES]) -> u64 {
 }
 
 impl Frame {
-    /// As it travels: check of eight bytes, sender, number, kind, protocol, two zeros, a number of four bytes, three of eight;
-    /// low bytes first.
+    /// As it travels: check of eight bytes, sender, number, kind, protocol, two zeros, a number of
+    /// four bytes, three of eight; low bytes first.
     pub(super) fn encode(&self, key: &Key, way: Way) -> [u8; HEAD_BYTES] {
         let (kind, protocol, short, words) = match *self {
             Frame::Message { protocol, length, words } => (1, protocol, length, [words[0], words[1], 0]),

@@ -1,5 +1,5 @@
-//! The decoders of libfabric's wire, each fed with any bytes: for `make fuzz`, and in short runs as tests of this crate. What a
-//! decoder must keep to is asserted here.
+//! The decoders of libfabric's wire, each fed with any bytes: for `make fuzz`, and in short runs as
+//! tests of this crate. What a decoder must keep to is asserted here.
 
 use towpath_base::transfer::Target;
 
@@ -10,7 +10,8 @@ use super::{COPIED_LIMIT, Card, Key};
 /// Bytes that the pull of [`heads`] wants.
 const WANTED: usize = 1000;
 
-/// The text of a card: what is one is the same when it is written again, but for the case of its digits.
+/// The text of a card: what is one is the same when it is written again, but for the case of its
+/// digits.
 pub fn card(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Some(card) = Card::parse(&text) else { return };
@@ -18,8 +19,8 @@ pub fn card(bytes: &[u8]) {
     assert!(card.to_text().eq_ignore_ascii_case(&text) && !card.provider.is_empty() && !card.address.is_empty());
 }
 
-/// Heads of messages, one behind the other, from a peer that knows the key: each is one that an encoder writes or refused, and
-/// what they grant to a pull is never more than it wants.
+/// Heads of messages, one behind the other, from a peer that knows the key: each is one that an
+/// encoder writes or refused, and what they grant to a pull is never more than it wants.
 pub fn heads(bytes: &[u8]) {
     let key = Key::of_secret(b"fuzz");
     let mut room = [0u8; WANTED];

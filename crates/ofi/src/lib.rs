@@ -1,12 +1,14 @@
-//! libfabric between hosts: one endpoint for reliable datagrams in each process, on the provider that drives the fabric.
+//! libfabric between hosts: one endpoint for reliable datagrams in each process, on the provider
+//! that drives the fabric.
 //!
-//! Messages are copied into registered memory and carry a head with a check (`frame`). A large message is asked for by its
-//! receiver; its sender registers its memory, grants it, and takes the registration back when the receiver has
-//! read it. What is no row goes through pieces of memory on that side. Messages of a pair are numbered, so that what a
-//! provider completes out of order is taken in order, and what was recorded is refused.
+//! Messages are copied into registered memory and carry a head with a check (`frame`). A large
+//! message is asked for by its receiver; its sender registers its memory, grants it, and takes the
+//! registration back when the receiver has read it. What is no row goes through pieces of memory on
+//! that side. Messages of a pair are numbered, so that what a provider completes out of order is
+//! taken in order, and what was recorded is refused.
 //!
-//! Small path: a message is one copy and one send; its arrival is one completion. Memory is bounded: pieces come from
-//! pools, and what finds none is refused or waits.
+//! Small path: a message is one copy and one send; its arrival is one completion. Memory is
+//! bounded: pieces come from pools, and what finds none is refused or waits.
 
 mod abi;
 mod card;
@@ -63,20 +65,24 @@ const SMALL_PIECES: u32 = 4096;
 const LARGE_PIECES: u32 = 256;
 /// Messages to one peer under way at most.
 const UNDER_WAY: u32 = 64;
-/// Bytes that pass through a piece at a time where source or target is no row; 2 MiB in all on each way.
+/// Bytes that pass through a piece at a time where source or target is no row; 2 MiB in all on each
+/// way.
 const BOUNCE_BYTES: usize = 64 * 1024;
 const BOUNCES: u32 = 32;
 /// Reads under way.
 const READS: u32 = 256;
-/// Bytes of a read into a row, where the provider reads as much at a time: more begin while the last ones end.
+/// Bytes of a read into a row, where the provider reads as much at a time: more begin while the
+/// last ones end.
 const READ_BYTES: usize = 4 << 20;
 /// Completions taken in one progress.
 const BATCH: usize = 16;
-/// The shortest and the longest sleep where the provider has a descriptor, which may miss what it promises.
+/// The shortest and the longest sleep where the provider has a descriptor, which may miss what it
+/// promises.
 const TOLD_SLEEPS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(80));
 /// The same where it tells nothing of what is waited for.
 const UNTOLD_SLEEPS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(5));
-/// In between, a sleep is this part of the time in which nothing has happened: so much later may what comes be seen.
+/// In between, a sleep is this part of the time in which nothing has happened: so much later may
+/// what comes be seen.
 const SLEEP_PART: u32 = 16;
 
 const _: () = assert!(HEAD_BYTES + SHORT_BYTES <= SMALL_BYTES && HEAD_BYTES + COPIED_LIMIT <= LARGE_BYTES);
@@ -170,7 +176,8 @@ struct Dead {
     since: Instant,
 }
 
-/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to the [`Sink`].
+/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to
+/// the [`Sink`].
 pub struct Ofi {
     own: u32,
     key: Key,
@@ -192,7 +199,8 @@ pub struct Ofi {
     writing: Vec<u32>,
     /// Peers whose memory is being read.
     awaited: Vec<u32>,
-    /// When a read ended last, how long reads are waited for, and how often nobody has looked whether it was too long.
+    /// When a read ended last, how long reads are waited for, and how often nobody has looked
+    /// whether it was too long.
     last_end: Instant,
     patience: Duration,
     looks: u32,
@@ -228,7 +236,8 @@ impl Ofi {
     /// The wire of the process `own` to these processes.
     ///
     /// # Errors
-    /// [`Error::Fabric`] when the provider takes no memory for arrivals, [`Error::Network`] when the system refuses a timer.
+    /// [`Error::Fabric`] when the provider takes no memory for arrivals, [`Error::Network`] when
+    /// the system refuses a timer.
     pub fn new(port: Port, own: PeerIndex, contacts: Vec<Contact>) -> Result<Ofi, Error> {
         let Port { endpoint, key, .. } = port;
         let local = |access: u64| if endpoint.registers_local() { access } else { 0 };
@@ -315,20 +324,22 @@ impl Ofi {
         self.refused
     }
 
-    /// A descriptor that is readable when [`Ofi::progress`] may find something, for whoever sleeps and was allowed to by
-    /// [`Ofi::may_sleep`].
+    /// A descriptor that is readable when [`Ofi::progress`] may find something, for whoever sleeps
+    /// and was allowed to by [`Ofi::may_sleep`].
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
 
-    /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by time too, the later the longer nothing
-    /// has happened; soon where the provider has no descriptor, or something waits that the provider tells nothing of.
+    /// Whether whoever has just found nothing may sleep on [`Ofi::descriptor`]. The sleep ends by
+    /// time too, the later the longer nothing has happened; soon where the provider has no
+    /// descriptor, or something waits that the provider tells nothing of.
     pub fn may_sleep(&mut self) -> bool {
         if self.closed {
             return false;
         }
-        // A provider that takes nothing now does not say when it does: with a peer that has not yet accepted a connection that
-        // may be long, and whoever polled meanwhile could keep that very peer from its core.
+        // A provider that takes nothing now does not say when it does: with a peer that has not yet
+        // accepted a connection that may be long, and whoever polled meanwhile could keep that very
+        // peer from its core.
         let waits = !self.writing.is_empty() || !self.working.is_empty() || !self.filling.is_empty();
         let by_time = waits || !self.dead.is_empty() || self.leaving.is_some() || self.endpoint.descriptor().is_none();
         let (shortest, longest) = if by_time { UNTOLD_SLEEPS } else { TOLD_SLEEPS };
@@ -441,8 +452,8 @@ impl Ofi {
         moved
     }
 
-    /// Closes the endpoint, which may have files or devices that only this frees; to be called after [`Ofi::leave`], when
-    /// the wire is not busy any more. Nothing happens afterwards.
+    /// Closes the endpoint, which may have files or devices that only this frees; to be called
+    /// after [`Ofi::leave`], when the wire is not busy any more. Nothing happens afterwards.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
@@ -456,8 +467,8 @@ impl Ofi {
         self.endpoint.abandon();
     }
 
-    /// Closes the endpoint, with all registrations but those of regions and pulls. They end before the endpoint that they may be bound to;
-    /// the memory that the provider knows stays for longer.
+    /// Closes the endpoint, with all registrations but those of regions and pulls. They end before
+    /// the endpoint that they may be bound to; the memory that the provider knows stays for longer.
     fn close_endpoint(&mut self) {
         self.pools().into_iter().for_each(Pool::unregister);
         self.endpoint.close();
@@ -468,7 +479,8 @@ impl Ofi {
         [receives, small, large, outgoing, incoming, read_contexts]
     }
 
-    /// Whether somebody has spoken who has not said goodbye: a stranger, or a peer that was lost or is late.
+    /// Whether somebody has spoken who has not said goodbye: a stranger, or a peer that was lost or
+    /// is late.
     fn may_hear_more(&self) -> bool {
         self.refused > 0 || self.peers.iter().any(|peer| peer.link != Link::Quiet && !peer.parted)
     }
@@ -507,8 +519,9 @@ impl Drop for Ofi {
     }
 }
 
-// SAFETY: the raw pointers in pushes and pulls lead to memory that `publish` and `pull` were promised to live, the others to
-// objects of the provider, which the wire alone uses, under the lock of its lane.
+// SAFETY: the raw pointers in pushes and pulls lead to memory that `publish` and `pull` were
+// promised to live, the others to objects of the provider, which the wire alone uses, under the
+// lock of its lane.
 unsafe impl Send for Ofi {}
 // SAFETY: as above; a choice and a port are used by one thread.
 unsafe impl Send for Port {}

@@ -1,4 +1,5 @@
-//! libfabric, opened at run time: the functions that are used, behind safe methods, and what providers offer.
+//! libfabric, opened at run time: the functions that are used, behind safe methods, and what
+//! providers offer.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -12,7 +13,8 @@ use super::abi::{
 /// As the loader finds it.
 const USUAL_NAME: &str = "libfabric.so.1";
 
-/// The functions of an opened library. It stays open for ever: providers have threads and handlers of their own.
+/// The functions of an opened library. It stays open for ever: providers have threads and handlers
+/// of their own.
 #[derive(Clone, Copy)]
 pub(super) struct Library {
     get_info: GetInfo,
@@ -31,7 +33,8 @@ impl Library {
     pub(super) fn open(path: Option<&str>) -> Result<Library, String> {
         let name = path.unwrap_or(USUAL_NAME);
         let name = CString::new(name).map_err(|_| "its name holds a zero byte".to_owned())?;
-        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is its maker's business.
+        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is its
+        // maker's business.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(loader_error());
@@ -71,7 +74,8 @@ impl Library {
     /// The file that it was loaded from, where the loader knows.
     pub(super) fn path(&self) -> Option<String> {
         let mut place = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: an address of the library; the loader fills in what it knows, and zeros are valid for the rest.
+        // SAFETY: an address of the library; the loader fills in what it knows, and zeros are valid
+        // for the rest.
         let place = unsafe {
             libc::dladdr(self.version as *const c_void, place.as_mut_ptr());
             place.assume_init()
@@ -90,7 +94,8 @@ impl Library {
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// Everything that can carry this wire, in the library's order of preference; of one provider where it is named.
+    /// Everything that can carry this wire, in the library's order of preference; of one provider
+    /// where it is named.
     ///
     /// # Errors
     /// The library's words.
@@ -232,7 +237,8 @@ fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// A function in the version whose structures are declared here; in the usual one where the library has no versions.
+/// A function in the version whose structures are declared here; in the usual one where the library
+/// has no versions.
 ///
 /// # Safety
 /// An open library.

@@ -1,4 +1,5 @@
-//! Messages on their way out and in. Small path: a copy, a head with its check, one call of the provider.
+//! Messages on their way out and in. Small path: a copy, a head with its check, one call of the
+//! provider.
 
 use std::ffi::c_void;
 
@@ -8,7 +9,8 @@ use super::pool::{self, Kind, Pool, Ticket};
 use super::{LARGE_BYTES, Link, Ofi, SMALL_BYTES};
 use towpath_transport::{Header, Sink};
 
-/// How far ahead of the message that is awaited one may be: a provider has at most so many under way.
+/// How far ahead of the message that is awaited one may be: a provider has at most so many under
+/// way.
 const AHEAD: u64 = 4096;
 
 impl Ofi {
@@ -17,7 +19,8 @@ impl Ofi {
         if kind == Kind::Small { &mut self.small } else { &mut self.large }
     }
 
-    /// Sends a message whose `length` bytes of payload `fill` writes; false when there is no piece of memory for it.
+    /// Sends a message whose `length` bytes of payload `fill` writes; false when there is no piece
+    /// of memory for it.
     #[inline]
     pub(super) fn send(&mut self, place: usize, frame: &Frame, length: usize, fill: impl FnOnce(*mut u8)) -> bool {
         let kind = if HEAD_BYTES + length <= SMALL_BYTES { Kind::Small } else { Kind::Large };
@@ -141,7 +144,8 @@ impl Ofi {
         let Ticket { kind, slot, place } = unsafe { pool::ticket(context.cast::<c_void>()) };
         match kind {
             Kind::Receive if error == 0 => self.arrive(slot, length, sink),
-            // Longer than any message of the job, or its sender has ended amid it (rxm of libfabric 1.17 calls that cancelled).
+            // Longer than any message of the job, or its sender has ended amid it (rxm of libfabric
+            // 1.17 calls that cancelled).
             Kind::Receive => {
                 self.refused += 1;
                 self.unlent.push(slot);

@@ -1,5 +1,5 @@
-//! Pieces of memory for operations, of one size each, registered together, and the contexts that the operations carry.
-//! A pool grows by slabs up to its bound.
+//! Pieces of memory for operations, of one size each, registered together, and the contexts that
+//! the operations carry. A pool grows by slabs up to its bound.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
@@ -7,7 +7,8 @@ use std::ptr;
 
 use super::endpoint::{Endpoint, Region};
 
-/// Bytes at the beginning of a context that belong to the provider while its operation is under way.
+/// Bytes at the beginning of a context that belong to the provider while its operation is under
+/// way.
 pub(super) const SCRATCH_BYTES: usize = 64;
 /// Slabs begin at pages: some devices register whole pages.
 const PAGE: usize = 4096;

@@ -14,7 +14,8 @@ const READS_AT_ONCE: usize = 4;
 /// Pieces of one region granted at a time.
 const PIECES_AT_ONCE: usize = 2;
 
-/// Where the bytes of a read go: the memory, what local operations name it by, and the piece of the pool if it is one.
+/// Where the bytes of a read go: the memory, what local operations name it by, and the piece of the
+/// pool if it is one.
 type Destination = (*mut u8, *mut std::ffi::c_void, Option<u32>);
 
 impl Ofi {
@@ -63,7 +64,8 @@ impl Ofi {
             && !push.in_pieces
             && push.left > 0
         {
-            // SAFETY: `Wire::publish` was promised that the memory lives until it is released, and the push with it.
+            // SAFETY: `Wire::publish` was promised that the memory lives until it is released, and
+            // the push with it.
             match unsafe { self.endpoint.register(pointer, push.left, cap::REMOTE_READ) } {
                 Ok(region) => {
                     let (address, key) = (self.endpoint.remote_address(pointer, pointer), region.key());
@@ -181,7 +183,8 @@ impl Ofi {
             };
             let context = self.read_contexts.context(slot, place as u32);
             let remote = (grant.address.wrapping_add(grant.asked), grant.key);
-            // SAFETY: the destination belongs to the pull, or to this read alone, until the completion.
+            // SAFETY: the destination belongs to the pull, or to this read alone, until the
+            // completion.
             match unsafe { self.endpoint.read(address, remote, memory, length, local, context) } {
                 Posted::Done => {
                     self.began(number, slot, Read { pull: Some(number), length, bounce, ..Read::default() })
@@ -226,7 +229,8 @@ impl Ofi {
             && !pull.bounces
         {
             if pull.region.is_none() && self.endpoint.registers_local() {
-                // SAFETY: `Wire::pull` was promised that the memory lives until it is reported, and the pull with it.
+                // SAFETY: `Wire::pull` was promised that the memory lives until it is reported, and
+                // the pull with it.
                 match unsafe { self.endpoint.register(pointer, length, cap::READ) } {
                     Ok(region) => pull.region = Some(region),
                     Err(_) => pull.bounces = true,
@@ -258,7 +262,8 @@ impl Ofi {
         self.give_bounce_back(bounce);
     }
 
-    /// Takes what reads have brought, in order: whether anything was taken, and whether the target waits.
+    /// Takes what reads have brought, in order: whether anything was taken, and whether the target
+    /// waits.
     fn drain(&mut self, number: u32) -> (bool, bool) {
         let mut moved = false;
         loop {
@@ -269,7 +274,8 @@ impl Ofi {
                 return (moved, false);
             }
             if let Some(bounce) = bounce {
-                // SAFETY: the read has put so many bytes there; `Wire::pull` was promised that the target lives.
+                // SAFETY: the read has put so many bytes there; `Wire::pull` was promised that the
+                // target lives.
                 if unsafe { pull.target.drain(self.incoming.at(bounce), length) } == Step::Pending {
                     return (moved, true);
                 }

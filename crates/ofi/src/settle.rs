@@ -95,8 +95,8 @@ impl Ofi {
         moved
     }
 
-    /// Whether a read of a peer's memory that has not ended may still write to memory of the program. What was registered for it is safe:
-    /// the registration ends with the pull.
+    /// Whether a read of a peer's memory that has not ended may still write to memory of the
+    /// program. What was registered for it is safe: the registration ends with the pull.
     fn may_be_written(&mut self, place: u32) -> bool {
         let numbers = self.pulls.of_peer(place);
         let (pulls, reads) = (&mut self.pulls, &self.reads);
@@ -161,8 +161,9 @@ impl Ofi {
         }
     }
 
-    /// Says to all peers that this process leaves MPI: [`Ofi::busy`] until they have said so too, or some seconds are over.
-    /// To be called when nothing else is under way; after it, nothing may be sent.
+    /// Says to all peers that this process leaves MPI: [`Ofi::busy`] until they have said so too,
+    /// or some seconds are over. To be called when nothing else is under way; after it, nothing may
+    /// be sent.
     pub fn leave(&mut self) {
         self.leaving = Some(Instant::now() + FAREWELL);
         for place in 0..self.peers.len() {

@@ -1,17 +1,18 @@
 //! Reads of a peer's memory that do not end.
 //!
-//! A provider that serves reads in software ends them when their owner calls MPI, however late that is; and some never end
-//! one that the owner's side refuses (`shm` of libfabric 1.17 none of memory that is not registered). So time alone says
-//! nothing: after a while the owner is asked for a sign of life, which it can give only where it serves reads too. If no
-//! read at all ends for as long again, it is lost. Large path; the clock is read seldom.
+//! A provider that serves reads in software ends them when their owner calls MPI, however late that
+//! is; and some never end one that the owner's side refuses (`shm` of libfabric 1.17 none of memory
+//! that is not registered). So time alone says nothing: after a while the owner is asked for a sign
+//! of life, which it can give only where it serves reads too. If no read at all ends for as long
+//! again, it is lost. Large path; the clock is read seldom.
 
 use std::time::{Duration, Instant};
 
 use super::Ofi;
 use super::frame::Frame;
 
-/// How long reads are waited for before their owner is asked, and again after it has answered: longer than everything that may
-/// be under way takes over a slow network.
+/// How long reads are waited for before their owner is asked, and again after it has answered:
+/// longer than everything that may be under way takes over a slow network.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The clock is looked at every so many progresses.
 pub(super) const SELDOM: u32 = 256;
@@ -50,7 +51,8 @@ impl Ofi {
         }
     }
 
-    /// A peer has given the sign of life that it was asked for; one that it was asked for earlier says nothing.
+    /// A peer has given the sign of life that it was asked for; one that it was asked for earlier
+    /// says nothing.
     pub(super) fn has_answered(&mut self, place: usize, number: u32) {
         let peer = &mut self.peers[place];
         if matches!(peer.wait, Wait::Asked) && number == peer.probes {
@@ -58,7 +60,8 @@ impl Ofi {
         }
     }
 
-    /// Now and then: asks peers that reads have long been waited for, and gives up those that answer but serve none.
+    /// Now and then: asks peers that reads have long been waited for, and gives up those that
+    /// answer but serve none.
     pub(super) fn watch_reads(&mut self) {
         self.looks += 1;
         if self.looks < SELDOM {

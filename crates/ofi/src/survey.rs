@@ -1,5 +1,6 @@
-//! What stands behind the choice of a provider, for people who ask why their fabric is not used: devices, the library, its
-//! providers, and which of them would carry this wire. Nothing is chosen here.
+//! What stands behind the choice of a provider, for people who ask why their fabric is not used:
+//! devices, the library, its providers, and which of them would carry this wire. Nothing is chosen
+//! here.
 
 use std::path::Path;
 
@@ -11,7 +12,8 @@ use super::library::{Library, Offer};
 /// What was found on this host.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Devices of real fabrics, each with the state of its ports where the system tells it: `mlx5_0 (port 1: ACTIVE, InfiniBand)`.
+    /// Devices of real fabrics, each with the state of its ports where the system tells it: `mlx5_0
+    /// (port 1: ACTIVE, InfiniBand)`.
     pub devices: Vec<String>,
     /// The library, or why there is none, in the loader's words.
     pub library: Result<Found, String>,
@@ -50,8 +52,9 @@ pub enum Use {
     Never,
 }
 
-/// Looks at this host, with the library that the setting `TOWPATH_LIBFABRIC` names, else the one that the loader finds. Providers
-/// are asked for all that they have, which may take a second, and may print: to be called for people alone.
+/// Looks at this host, with the library that the setting `TOWPATH_LIBFABRIC` names, else the one
+/// that the loader finds. Providers are asked for all that they have, which may take a second, and
+/// may print: to be called for people alone.
 pub fn survey() -> Survey {
     let library = Library::open(config::setting(LIBRARY).as_deref()).map(|library| Found {
         version: library.version(),

@@ -1,5 +1,5 @@
-//! The wire among endpoints of one process, by the providers that need no hardware. Where there is no libfabric nothing is
-//! tested; a library that TOWPATH_LIBFABRIC names must be there.
+//! The wire among endpoints of one process, by the providers that need no hardware. Where there is
+//! no libfabric nothing is tested; a library that TOWPATH_LIBFABRIC names must be there.
 
 use std::time::Duration;
 
@@ -37,7 +37,8 @@ fn key() -> Key {
     Key::of_secret(b"a test")
 }
 
-/// The shm provider of libfabric 2 fails when endpoints of one process read each other's memory; between processes it does not.
+/// The shm provider of libfabric 2 fails when endpoints of one process read each other's memory;
+/// between processes it does not.
 fn shm_bears_one_process(library: Option<&str>) -> bool {
     library::Library::open(library).is_ok_and(|library| library.version().0 == 1)
 }
@@ -112,7 +113,8 @@ fn a_message_comes_back() {
     });
 }
 
-/// Lets the second process pull `wanted` of `length` bytes from the first one, and looks at what has come.
+/// Lets the second process pull `wanted` of `length` bytes from the first one, and looks at what
+/// has come.
 fn pull(wires: &mut [Station], length: usize, wanted: usize) {
     let bytes: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
     let source = Source::Bytes { pointer: bytes.as_ptr(), length };
@@ -188,7 +190,8 @@ fn what_was_recorded_and_what_was_made_up_is_refused() {
         let message = Frame::Message { protocol: 1, length: 0, words: [9, 0] };
         let genuine = message.encode(&key(), way(1, 1));
         let made_up = [
-            // What it sent before, what another one sends in its name, what is too short, and noise.
+            // What it sent before, what another one sends in its name, what is too short, and
+            // noise.
             message.encode(&key(), way(1, 0)).to_vec(),
             message.encode(&Key::of_secret(b""), way(1, 2)).to_vec(),
             message.encode(&key(), way(77, 1)).to_vec(),
@@ -468,7 +471,8 @@ fn whoever_waits_for_long_sleeps_long() {
 #[test]
 fn a_process_that_ends_is_lost_to_whoever_sends_to_it() {
     over_each_provider(|provider, choice| {
-        // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect to it again.
+        // The shm provider reports no end of a peer; tcp of libfabric 2 tries for ever to connect
+        // to it again.
         if provider != "tcp" || choice.description().version.0 > 1 {
             return;
         }
@@ -521,7 +525,8 @@ fn a_stranger_that_ends_takes_no_memory_for_arrivals_with_it() {
             turns(&mut stranger, 1);
             turns(&mut wires, 1);
         }
-        // As many as there are pieces of memory, and so long that they would be read from the stranger's memory.
+        // As many as there are pieces of memory, and so long that they would be read from the
+        // stranger's memory.
         while stranger[0].0.copied(0, &header, COPIED_LIMIT, |_| {}).is_ok() {}
         turns(&mut wires, 100);
         stranger.into_iter().for_each(die);

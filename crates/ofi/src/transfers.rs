@@ -20,7 +20,8 @@ pub(super) struct Push {
     pub(super) in_pieces: bool,
     /// The whole source, once it is granted.
     pub(super) region: Option<Region>,
-    /// Grants that the peer has not read, in order: the piece of memory where it is one of the bounce pool.
+    /// Grants that the peer has not read, in order: the piece of memory where it is one of the
+    /// bounce pool.
     pub(super) granted: VecDeque<Option<u32>>,
     /// The last grant is out.
     pub(super) over: bool,

@@ -1,4 +1,5 @@
-//! The areas out of which a rank grants rings and makes boards: first fit over a sorted list of free ranges, in whole pages.
+//! The areas out of which a rank grants rings and makes boards: first fit over a sorted list of
+//! free ranges, in whole pages.
 
 /// Free ranges as (offset, length), sorted, never touching.
 #[derive(Debug)]

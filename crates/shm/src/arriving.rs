@@ -17,7 +17,8 @@ const LONGEST_PART: usize = 16 << 10;
 /// Looks at a part that is not here before the processor is left to others.
 const LOOKS: u32 = 1000;
 
-/// A payload whose sender is still writing it: it does nothing else until all is there, so waiting for it is short.
+/// A payload whose sender is still writing it: it does nothing else until all is there, so waiting
+/// for it is short.
 pub struct Arriving {
     pub(crate) pointer: *const u8,
     pub(crate) length: usize,
@@ -34,7 +35,8 @@ impl<W: Words> Follower<W> {
             if looks < LOOKS {
                 std::hint::spin_loop();
             } else {
-                // The sender lost its processor in the middle of the message: perhaps it wants this one.
+                // The sender lost its processor in the middle of the message: perhaps it wants this
+                // one.
                 std::thread::yield_now();
             }
         }
@@ -56,7 +58,8 @@ impl Payload for Arriving {
                 unsafe { copy::fetch(self.pointer.add(part.start), to.add(part.start), bytes) };
             }
         }
-        // The memory is given back after this, so the sender must be through even where not all is wanted.
+        // The memory is given back after this, so the sender must be through even where not all is
+        // wanted.
         self.follower.await_part(parts(self.length) - 1);
     }
 

@@ -1,4 +1,5 @@
-//! The cells of a sender: payload of messages that are longer than a line, on their way to peers without a ring.
+//! The cells of a sender: payload of messages that are longer than a line, on their way to peers
+//! without a ring.
 //!
 //! A cell belongs to the entry in one peer's slot and is free again when that slot is.
 
@@ -17,7 +18,8 @@ impl Cells {
         Cells { holders: [None; CELLS], provided: 1 }
     }
 
-    /// A cell for the entry to `peer`, lowest first; `slot_is_free` says whether a peer has taken its entry.
+    /// A cell for the entry to `peer`, lowest first; `slot_is_free` says whether a peer has taken
+    /// its entry.
     pub(crate) fn take(&mut self, peer: u32, slot_is_free: impl Fn(u32) -> bool) -> Option<usize> {
         let cell = self.holders.iter().position(|holder| holder.is_none_or(&slot_is_free))?;
         self.holders[cell] = Some(peer);

@@ -1,10 +1,12 @@
-//! Who copies which part of a message that both sides can reach: one side takes units from the front, the other from the
-//! back, until they meet. Either may do all of it, so nobody waits for a side that has left MPI.
+//! Who copies which part of a message that both sides can reach: one side takes units from the
+//! front, the other from the back, until they meet. Either may do all of it, so nobody waits for a
+//! side that has left MPI.
 //!
-//! Words: what the sender has copied, what the receiver has copied, and the claims, which both replace. Each carries the
-//! *generation* of the message, so the words of an earlier message are told apart. Invariants: a unit is claimed once; the
-//! sender opens the next generation only when every unit of this one is copied, so a receiver that finds another
-//! generation knows that its message is complete.
+//! Words: what the sender has copied, what the receiver has copied, and the claims, which both
+//! replace. Each carries the *generation* of the message, so the words of an earlier message are
+//! told apart. Invariants: a unit is claimed once; the sender opens the next generation only when
+//! every unit of this one is copied, so a receiver that finds another generation knows that its
+//! message is complete.
 
 use towpath_base::sync::LongWords;
 
@@ -114,7 +116,8 @@ impl<W: LongWords> Claims<W> {
         self.join();
     }
 
-    /// What is claimed; `None` when the sender has gone on to another message, so that all of this one is copied.
+    /// What is claimed; `None` when the sender has gone on to another message, so that all of this
+    /// one is copied.
     pub(crate) fn taken(&self) -> Option<Taken> {
         self.taken_in(self.words.load_acquire(CLAIMS))
     }

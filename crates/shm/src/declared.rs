@@ -1,10 +1,11 @@
-//! Rings for declared neighbours: the receiver's area is divided anew when a topology comes, and rings move by grant
-//! and marker while messages are in flight.
+//! Rings for declared neighbours: the receiver's area is divided anew when a topology comes, and
+//! rings move by grant and marker while messages are in flight.
 //!
-//! A declared sender gets its ring without being asked, with its pages, so its first message is as fast as the next.
-//! Where the area is short, declared edges win over observed ones, and rings above their share are taken back; both
-//! come back when their senders have written the marker, and the wanting edges are served then. A ring whose topology
-//! is gone stays until somebody needs its bytes.
+//! A declared sender gets its ring without being asked, with its pages, so its first message is as
+//! fast as the next. Where the area is short, declared edges win over observed ones, and rings
+//! above their share are taken back; both come back when their senders have written the marker, and
+//! the wanting edges are served then. A ring whose topology is gone stays until somebody needs its
+//! bytes.
 
 use towpath_base::control::{ChannelShare, PAGE};
 use towpath_base::sync::Ordering;
@@ -15,8 +16,9 @@ use super::division::RingShape;
 use super::layout::{CELL_BYTES, RingPlace};
 
 impl Shm {
-    /// A topology named `key` declares that local ranks send to this process, each with a weight; a rank may stand there
-    /// several times, and own edges count for nothing. Returns at once: grants are on their way ([`Shm::has_granted`]).
+    /// A topology named `key` declares that local ranks send to this process, each with a weight; a
+    /// rank may stand there several times, and own edges count for nothing. Returns at once: grants
+    /// are on their way ([`Shm::has_granted`]).
     pub fn declare(&mut self, key: u64, sources: &[(usize, u64)]) {
         let others = sources.iter().filter(|(from, _)| *from != self.own);
         self.division.declare(key, others.map(|&(from, weight)| (from as u32, weight)));
@@ -33,8 +35,8 @@ impl Shm {
         }
     }
 
-    /// True when every sender that the topology declares has been sent its grant: what is refused now needs no word. Senders
-    /// of other topologies do not count, since they may be outside MPI.
+    /// True when every sender that the topology declares has been sent its grant: what is refused
+    /// now needs no word. Senders of other topologies do not count, since they may be outside MPI.
     pub fn has_granted(&self, key: u64) -> bool {
         self.division.senders_of(key).all(|from| {
             let out = &self.outgoing[from as usize];
@@ -42,7 +44,8 @@ impl Shm {
         })
     }
 
-    /// How the channel of this receiver is laid out now: a section for each sender that has a ring or is declared, by rank.
+    /// How the channel of this receiver is laid out now: a section for each sender that has a ring
+    /// or is declared, by rank.
     pub fn sections(&self) -> Vec<Section> {
         let rings = self.hot.iter().map(|ring| ring.from);
         let mut senders: Vec<u32> = rings.chain(self.division.senders()).collect();
@@ -103,7 +106,8 @@ impl Shm {
         self.incoming[from as usize].decision.latest().map_or(0, |place| place.total())
     }
 
-    /// Takes rings back that `may_go`, until `needed` bytes are on their way; undeclared ones first.
+    /// Takes rings back that `may_go`, until `needed` bytes are on their way; undeclared ones
+    /// first.
     fn revoke(&mut self, needed: usize, may_go: impl Fn(&Shm, u32) -> bool) {
         let mut victims: Vec<u32> = self.hot.iter().map(|ring| ring.from).filter(|&from| may_go(self, from)).collect();
         victims.sort_by_key(|&from| self.division.weight(from));
@@ -119,8 +123,8 @@ impl Shm {
         }
     }
 
-    /// Takes back rings that nobody declares and that were not used since this was asked last: an observed pair needs
-    /// `needed` bytes.
+    /// Takes back rings that nobody declares and that were not used since this was asked last: an
+    /// observed pair needs `needed` bytes.
     pub(super) fn revoke_idle(&mut self, needed: usize) {
         let idle = |ring: &super::HotRing| ring.receiver.taken() == ring.seen;
         let unused: Vec<u32> = self.hot.iter().filter(|ring| idle(ring)).map(|ring| ring.from).collect();

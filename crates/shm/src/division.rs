@@ -1,9 +1,10 @@
 //! How a receiver divides its ring area among the senders that topologies declare.
 //!
-//! Pure policy: shares follow the declared weights, never exceed the area, and depend on nothing but what was declared,
-//! so they are the same in every run. A pair that several topologies declare has the sum of its weights. Where the area
-//! cannot give everybody a page, the lightest edges stay on the header slot. The idea is the re-division of the
-//! message-passing buffer in RCKMPI (Comprés Ureña et al., IPDPSW 2012); here all sections but the slots are shares.
+//! Pure policy: shares follow the declared weights, never exceed the area, and depend on nothing
+//! but what was declared, so they are the same in every run. A pair that several topologies declare
+//! has the sum of its weights. Where the area cannot give everybody a page, the lightest edges stay
+//! on the header slot. The idea is the re-division of the message-passing buffer in RCKMPI (Comprés
+//! Ureña et al., IPDPSW 2012); here all sections but the slots are shares.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use towpath_base::control::PAGE;
 
 use super::layout::{RingPlace, header_bytes};
 
-/// Largest share of one sender in bytes: beyond it a ring stops helping, because large messages have windows.
+/// Largest share of one sender in bytes: beyond it a ring stops helping, because large messages
+/// have windows.
 const LARGEST_SHARE: usize = 256 * 1024;
 
 /// Shape of a ring: header lines (a power of two) and payload bytes (a multiple of the line).
@@ -44,7 +46,8 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// A topology with this key declares that the `sources` send to us; the same sender twice counts with both weights.
+    /// A topology with this key declares that the `sources` send to us; the same sender twice
+    /// counts with both weights.
     pub(crate) fn declare(&mut self, key: u64, sources: impl IntoIterator<Item = (u32, u64)>) {
         let mut edges = BTreeMap::new();
         for (from, weight) in sources {
@@ -84,8 +87,8 @@ impl Division {
         weights
     }
 
-    /// The share of each declared sender in bytes (whole pages), out of an area of `area` bytes, heaviest first. An edge
-    /// of average weight gets `usual` bytes where the area has them.
+    /// The share of each declared sender in bytes (whole pages), out of an area of `area` bytes,
+    /// heaviest first. An edge of average weight gets `usual` bytes where the area has them.
     pub(crate) fn shares(&self, area: usize, usual: usize) -> Vec<(u32, usize)> {
         let mut edges: Vec<(u32, u64)> = self.weights().into_iter().collect();
         edges.sort_by_key(|&(from, weight)| (std::cmp::Reverse(weight), from));
@@ -98,7 +101,8 @@ impl Division {
         let sum = edges.iter().map(|edge| u128::from(edge.1)).sum::<u128>().max(1);
         let count = edges.len() as u128;
         let wish = |weight: u64| (usual as u128 * u128::from(weight) * count / sum).min(LARGEST_SHARE as u128) as usize;
-        // From the lightest on, so that what a page at least takes from the rest is known when the rest is divided.
+        // From the lightest on, so that what a page at least takes from the rest is known when the
+        // rest is divided.
         let (mut left, mut weights_left) = (area, sum);
         let mut shares: Vec<(u32, usize)> = Vec::with_capacity(edges.len());
         for &(from, weight) in edges.iter().rev() {

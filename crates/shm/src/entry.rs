@@ -8,7 +8,7 @@
 //! | 6 | 1 | bytes of inline payload |
 //! | 7 | 1 | bits: [`ASK`], [`PARTS`] |
 //! | 8 | 16 | two words (the engine's, or of the control entry) |
-//! | 24 | 40 | inline payload; or offset in the segment and length of a stored payload (8 bytes each); or `extra` |
+//! | 24 | 40 | inline payload; offset and length of a stored payload (8 bytes each); `extra` |
 
 use towpath_transport::Header;
 
@@ -94,7 +94,8 @@ pub(crate) unsafe fn write(line: *mut u8, kind: Kind, bits: u8, inline: usize, h
     // SAFETY: a line is 64 bytes, 64-aligned.
     unsafe {
         line.add(4).cast::<u32>().write(packed);
-        // Word by word: a pair that was just put together on the stack could not be forwarded to one wide load.
+        // Word by word: a pair that was just put together on the stack could not be forwarded to
+        // one wide load.
         line.add(8).cast::<u64>().write(header.words[0]);
         line.add(16).cast::<u64>().write(header.words[1]);
     }

@@ -1,17 +1,19 @@
-//! Where the stream of an ordered pair runs, and how it moves: the receiver decides, the sender obeys.
+//! Where the stream of an ordered pair runs, and how it moves: the receiver decides, the sender
+//! obeys.
 //!
-//! A stream begins in the header slot. The receiver may at any time *grant* another place (a ring; or the slot again,
-//! which revokes a ring). A grant carries an epoch. The sender writes a *marker* with that epoch as the last entry of
-//! the old place and goes on in the new one; a newer grant replaces one that was not obeyed yet. The receiver reads
-//! the old place up to the marker, then the new one: nothing is drained, order is kept, and a ring is free again as
-//! soon as its marker (or a newer one) is consumed.
+//! A stream begins in the header slot. The receiver may at any time *grant* another place (a ring;
+//! or the slot again, which revokes a ring). A grant carries an epoch. The sender writes a *marker*
+//! with that epoch as the last entry of the old place and goes on in the new one; a newer grant
+//! replaces one that was not obeyed yet. The receiver reads the old place up to the marker, then
+//! the new one: nothing is drained, order is kept, and a ring is free again as soon as its marker
+//! (or a newer one) is consumed.
 
 use std::collections::VecDeque;
 
 use super::layout::{LINE, RingPlace};
 
-/// Where the word that describes a ring has its provided payload (in lines) and its payload bytes; the header lines are
-/// its lowest bits.
+/// Where the word that describes a ring has its provided payload (in lines) and its payload bytes;
+/// the header lines are its lowest bits.
 const PROVIDED_AT: u32 = 16;
 const BYTES_AT: u32 = 32;
 

@@ -1,13 +1,13 @@
 //! Memory for programs that the other ranks of the host can reach: blocks of the own heap.
 //!
-//! Every rank maps the heaps of all ranks when it starts, so an address inside a block needs no lookup at the peers, and
-//! nobody must be told when a block is freed.
+//! Every rank maps the heaps of all ranks when it starts, so an address inside a block needs no
+//! lookup at the peers, and nobody must be told when a block is freed.
 //!
-//! Blocks that were freed a moment ago keep their pages ([`Warm`]): programs take blocks of the same size again and again, and
-//! fresh pages cost more than copying what goes into them.
+//! Blocks that were freed a moment ago keep their pages ([`Warm`]): programs take blocks of the
+//! same size again and again, and fresh pages cost more than copying what goes into them.
 //!
-//! A child process (fork) would share the blocks with its parent. [`Heap::leave_to_parent`] gives it private ones with the
-//! same content, before either goes on.
+//! A child process (fork) would share the blocks with its parent. [`Heap::leave_to_parent`] gives
+//! it private ones with the same content, before either goes on.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,8 +19,8 @@ use super::segment::Segment;
 
 /// Smallest block: smaller ones would waste pages and are not worth a copy without a window.
 const BLOCK_AT_LEAST: usize = 64 << 10;
-/// Largest block whose pages are provided at once whether they will be touched or not: that takes a third of the time of as
-/// many faults.
+/// Largest block whose pages are provided at once whether they will be touched or not: that takes a
+/// third of the time of as many faults.
 const PROVIDED_AT_MOST: usize = 16 << 20;
 
 /// A block.
@@ -66,7 +66,8 @@ impl Heap {
         self.segment.heap_address(self.own())
     }
 
-    /// True when there is as much room as for private memory, so that all large blocks of a program may come from here.
+    /// True when there is as much room as for private memory, so that all large blocks of a program
+    /// may come from here.
     pub fn is_boundless(&self) -> bool {
         self.bytes() > 0 && self.segment.is_boundless()
     }
@@ -76,13 +77,15 @@ impl Heap {
         self.segment.own_rank() * self.segment.layout().heap_bytes()
     }
 
-    /// A block with all its pages; `None` where a block is not worth it, or there is no room for it.
+    /// A block with all its pages; `None` where a block is not worth it, or there is no room for
+    /// it.
     pub fn allocate(&mut self, bytes: usize, alignment: usize) -> Option<*mut u8> {
         self.take(bytes, alignment, usize::MAX).map(|block| block.address)
     }
 
-    /// As [`Heap::allocate`], for a program that may never touch most of a very large block: its pages are provided when they
-    /// are touched, if that does no more harm than with private memory.
+    /// As [`Heap::allocate`], for a program that may never touch most of a very large block: its
+    /// pages are provided when they are touched, if that does no more harm than with private
+    /// memory.
     pub fn allocate_for_malloc(&mut self, bytes: usize, alignment: usize) -> Option<Block> {
         let limit = if self.segment.is_unlimited() { PROVIDED_AT_MOST } else { usize::MAX };
         self.take(bytes, alignment, limit)
@@ -104,7 +107,8 @@ impl Heap {
         Some(Block { address, zeroed })
     }
 
-    /// A range that nobody has used, or whose pages went back. Where there is no room, blocks that are kept warm make some.
+    /// A range that nobody has used, or whose pages went back. Where there is no room, blocks that
+    /// are kept warm make some.
     fn take_fresh(&mut self, length: usize, provide: bool) -> Option<Range> {
         loop {
             if let Some(first) = self.arena.take(length) {
@@ -149,7 +153,8 @@ impl Heap {
         Some(length - (block as usize - begin as usize))
     }
 
-    /// Gives a block another size where it lies; false when it must move. A block that needs less than half of its room should.
+    /// Gives a block another size where it lies; false when it must move. A block that needs less
+    /// than half of its room should.
     pub fn resize(&mut self, block: *mut u8, bytes: usize) -> bool {
         let Some(size) = self.size(block) else { return false };
         if bytes <= size {
@@ -176,8 +181,8 @@ impl Heap {
         self.blocks.is_empty() || self.child
     }
 
-    /// In a child process, while its parent waits: makes all blocks private. False where memory is short; then the others are
-    /// shared, and stay so.
+    /// In a child process, while its parent waits: makes all blocks private. False where memory is
+    /// short; then the others are shared, and stay so.
     pub fn leave_to_parent(&mut self) -> bool {
         let own = self.own();
         // SAFETY: the parent waits, and this process has one thread. Blocks overlap no other.

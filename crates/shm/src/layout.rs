@@ -1,10 +1,11 @@
 //! Where everything lies in the shared segment, as offsets computed alike by all ranks of a host.
 //!
-//! Behind the control pages: the table of header slots, one line per ordered pair, grouped by receiver; then one arena
-//! per rank with its outgoing cells, its bulk windows, its staging area, the area out of which it grants rings to its senders, and the one
-//! out of which it makes boards for teams. Behind all arenas, mapped for itself because a rank can do without: one heap
-//! per rank, from which programs get memory that their peers can reach.
-//! The file is sparse: only what is touched exists.
+//! Behind the control pages: the table of header slots, one line per ordered pair, grouped by
+//! receiver; then one arena per rank with its outgoing cells, its bulk windows, its staging area,
+//! the area out of which it grants rings to its senders, and the one out of which it makes boards
+//! for teams. Behind all arenas, mapped for itself because a rank can do without: one heap per
+//! rank, from which programs get memory that their peers can reach. The file is sparse: only what
+//! is touched exists.
 
 use towpath_base::control::{PAGE, behind_control_pages};
 
@@ -24,14 +25,16 @@ pub const OUT_WINDOWS: usize = 4;
 pub const IN_WINDOWS: usize = 4;
 /// Bytes of a bulk window: as far as messages walk in it at most.
 pub const WINDOW_BYTES: usize = walk::LONGEST;
-/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes behind one, and a copy between
-/// places that are equally far behind a boundary is up to a quarter slower: the processor takes loads for rereads of what it
-/// has just stored when their addresses agree in the last twelve bits.
+/// How far behind a page boundary a window begins. Large arrays of programs begin 0 to 64 bytes
+/// behind one, and a copy between places that are equally far behind a boundary is up to a quarter
+/// slower: the processor takes loads for rereads of what it has just stored when their addresses
+/// agree in the last twelve bits.
 const WINDOW_SHIFT: usize = 1088;
 const WINDOW_STRIDE: usize = WINDOW_BYTES + PAGE;
 /// Most chunks into which a window is cut.
 pub const CHUNKS: usize = 16;
-/// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as fast.
+/// Largest message that every ring which can hold it takes as a whole: beyond it, windows are as
+/// fast.
 const RING_MESSAGE: usize = 16 * 1024;
 /// Bytes out of which a receiver grants rings.
 pub const RING_AREA: usize = 8 << 20;
@@ -45,8 +48,8 @@ pub const BOARD_AREA: usize = 64 << 20;
 /// Messages of a rank at one time that its receivers may copy too.
 pub const SHARES: usize = 63;
 const SHARES_IN_PAGE: usize = 9;
-/// Bytes of the lines of such a message: the sender's, the receiver's, the claims of both, and two for the strides of
-/// each side's bytes.
+/// Bytes of the lines of such a message: the sender's, the receiver's, the claims of both, and two
+/// for the strides of each side's bytes.
 pub const SHARE_BYTES: usize = 7 * LINE;
 /// Address space for the heaps of all ranks together, and for one of them at most.
 const HEAPS: usize = 64 << 30;
@@ -54,7 +57,8 @@ const HEAP_AT_MOST: usize = 4 << 30;
 /// Heaps begin at a multiple of this, a large page.
 const HEAP_UNIT: usize = 2 << 20;
 
-/// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go where memory is short.
+/// Bytes behind the counter lines of a rank's windows, in the same page, through which messages go
+/// where memory is short.
 pub const RESERVE_BYTES: usize = PAGE / 2;
 
 const CELLS_AT: usize = 0;
@@ -107,7 +111,8 @@ impl Layout {
         self.arena(sender) + CELLS_AT + cell * CELL_BYTES
     }
 
-    /// The filler's counter line of a rank's window (those it fills first, then those it lends); the drainer's follows.
+    /// The filler's counter line of a rank's window (those it fills first, then those it lends);
+    /// the drainer's follows.
     pub fn window_lines(&self, owner: usize, window: usize) -> usize {
         self.arena(owner) + WINDOW_LINES_AT + window * WINDOW_LINES
     }
@@ -173,8 +178,8 @@ pub struct RingPlace {
 }
 
 impl RingPlace {
-    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those for some short
-    /// ones, because few pairs exchange more.
+    /// A ring at an offset. One that is `ready` has the pages for its largest message; others those
+    /// for some short ones, because few pairs exchange more.
     pub fn new(offset: usize, lines: u32, bytes: u32, ready: bool) -> RingPlace {
         let place = RingPlace { offset: offset as u64, lines, bytes, provided: 0 };
         let limit = place.copied_limit();

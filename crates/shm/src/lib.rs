@@ -1,9 +1,11 @@
-//! Messages between the processes of one host, through one shared segment, and of a process to itself (`loopback`).
+//! Messages between the processes of one host, through one shared segment, and of a process to
+//! itself (`loopback`).
 //!
-//! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot (`slot`) and moves
-//! to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`). Where a payload lies (in the line, in a
-//! cell or in the staging area of the sender, in the ring) is a field of the entry. Large messages run through windows (`push`, `pull`). Every
-//! structure has one writer at a time, so a process that dies never blocks others.
+//! Per ordered pair there is exactly one stream of entries at any time: it begins in a header slot
+//! (`slot`) and moves to a ring (`ring`) when the pair is hot, by a grant and a marker (`grant`).
+//! Where a payload lies (in the line, in a cell or in the staging area of the sender, in the ring)
+//! is a field of the entry. Large messages run through windows (`push`, `pull`). Every structure
+//! has one writer at a time, so a process that dies never blocks others.
 
 mod arena;
 mod arriving;
@@ -77,9 +79,11 @@ pub struct Settings {
     pub ring_lines: u32,
     /// Bytes out of which this rank grants rings, at most [`RING_AREA`].
     pub arena_bytes: usize,
-    /// Whether this rank may use windows. Without them large messages go through the reserve, piece by piece.
+    /// Whether this rank may use windows. Without them large messages go through the reserve, piece
+    /// by piece.
     pub windows: bool,
-    /// Bytes that this rank stages for rings, at most [`layout::WINDOW_BYTES`]; `None`: as far as it walks, if it has room.
+    /// Bytes that this rank stages for rings, at most [`layout::WINDOW_BYTES`]; `None`: as far as
+    /// it walks, if it has room.
     pub staging_bytes: Option<usize>,
 }
 
@@ -110,8 +114,8 @@ struct HotRing {
     hint: PrefetchHint,
 }
 
-/// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by [`PeerIndex`] to
-/// the [`Sink`].
+/// The wire to all processes of this host (but oneself). Peers are named by local rank inside, by
+/// [`PeerIndex`] to the [`Sink`].
 pub struct Shm {
     segment: Segment,
     own: usize,
@@ -145,8 +149,8 @@ pub struct Shm {
     dead: VecDeque<u32>,
 }
 
-// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used under the lock of
-// its lane.
+// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used
+// under the lock of its lane.
 unsafe impl Send for Shm {}
 
 impl Shm {
@@ -191,7 +195,8 @@ impl Shm {
         }
     }
 
-    /// What copies from strides to strides: without it, messages that do not lie in a row are packed on their way.
+    /// What copies from strides to strides: without it, messages that do not lie in a row are
+    /// packed on their way.
     pub fn set_across(&mut self, across: CopyAcross) {
         self.pushes.set_across(across);
         self.pulls.set_across(across);
@@ -259,8 +264,9 @@ impl Shm {
             && self.outgoing.iter().all(|out| out.backlog.is_empty()))
     }
 
-    /// The process behind a local rank is gone: [`Sink::lost`] reports it. Regions published to it and pulls from it end
-    /// without a report of their own, so nobody takes them for transfers that ended well.
+    /// The process behind a local rank is gone: [`Sink::lost`] reports it. Regions published to it
+    /// and pulls from it end without a report of their own, so nobody takes them for transfers that
+    /// ended well.
     pub fn mark_lost(&mut self, rank: usize) {
         if !self.outgoing[rank].lost {
             self.outgoing[rank].lost = true;
@@ -269,14 +275,14 @@ impl Shm {
         }
     }
 
-    /// Makes a board for a team of `members`; its place in the segment, which the other members must learn. `None`
-    /// where there is no memory for it.
+    /// Makes a board for a team of `members`; its place in the segment, which the other members
+    /// must learn. `None` where there is no memory for it.
     pub fn make_board(&mut self, members: usize) -> Option<usize> {
         self.maker.make(&self.segment, members)
     }
 
-    /// The board at a place of the segment, as member `own` of the members with these local ranks. `made` says that
-    /// this process made it.
+    /// The board at a place of the segment, as member `own` of the members with these local ranks.
+    /// `made` says that this process made it.
     pub fn join_board(&self, place: usize, members: Box<[u32]>, own: usize, made: bool) -> Board {
         Board::new(&self.segment, place, members, own, made.then(|| self.maker.left()))
     }
@@ -354,8 +360,9 @@ impl Shm {
         sink.lost(self.peers[rank as usize]);
     }
 
-    /// Takes a ring out of the area and prepares it; `None` when there is no room or no page. A ring that is `ready` for
-    /// its largest message has all pages for it, others those that most messages need.
+    /// Takes a ring out of the area and prepares it; `None` when there is no room or no page. A
+    /// ring that is `ready` for its largest message has all pages for it, others those that most
+    /// messages need.
     fn make_ring(&mut self, shape: RingShape, ready: bool) -> Option<RingPlace> {
         let inside = self.arena.take(shape.total())?;
         let offset = self.segment.layout().ring_area(self.own) + inside;
@@ -365,7 +372,8 @@ impl Shm {
             self.arena.give(inside, shape.total());
             return None;
         }
-        // SAFETY: the range was taken out of our own area, so nobody else uses it; flags of an earlier ring vanish.
+        // SAFETY: the range was taken out of our own area, so nobody else uses it; flags of an
+        // earlier ring vanish.
         unsafe { self.segment.at(offset).write_bytes(0, place.payload_at() - offset) };
         Some(place)
     }

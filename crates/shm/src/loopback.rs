@@ -1,4 +1,5 @@
-//! Messages of a process to itself: a queue of copied messages, and regions copied straight from source to target.
+//! Messages of a process to itself: a queue of copied messages, and regions copied straight from
+//! source to target.
 //!
 //! Order is the order of the calls. Back-pressure keeps the queue bounded.
 
@@ -95,7 +96,8 @@ impl Loopback {
         self.bounce.resize(BOUNCE_BYTES, 0);
         let mut moved = 0;
         if first.target.length() > 0 {
-            // SAFETY: `publish` and `pull` promised that the memory lives until released and pulled.
+            // SAFETY: `publish` and `pull` promised that the memory lives until released and
+            // pulled.
             match unsafe { copy::across(&mut first.source, &mut first.target, &mut self.bounce, &mut first.held) } {
                 Some(bytes) => moved = bytes,
                 None => return false,

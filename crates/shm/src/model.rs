@@ -1,9 +1,9 @@
-//! The lock-free pieces under a model checker: every interleaving of a small run, with the memory model of the
-//! language instead of this machine's. Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p towpath-shm --lib --profile quick model`.
+//! The lock-free pieces under a model checker: every interleaving of a small run, with the memory
+//! model of the language instead of this machine's. Run with `RUSTFLAGS="--cfg loom" cargo test -p
+//! towpath-shm --lib --profile quick model`.
 //!
-//! Payload lies in checked cells, so a read that is not ordered after its write fails. Each test asserts that the branch
-//! it is about was reached.
+//! Payload lies in checked cells, so a read that is not ordered after its write fails. Each test
+//! asserts that the branch it is about was reached.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{Ordering, fence};
@@ -54,7 +54,8 @@ fn a_ring_keeps_order_and_reuses_lines_only_when_read() {
                 none.mark();
                 thread::yield_now();
             }
-            // The sender's place for the payload, as far as the receiver can know it: first in, first out.
+            // The sender's place for the payload, as far as the receiver can know it: first in,
+            // first out.
             let place = [0, 1].into_iter().map(|step| (offset + step) % LINES).find(|at| payload.read(*at) == value);
             offset = place.expect("the payload of the entry is in the ring") + 1;
             receiver.advance(64);
@@ -95,8 +96,8 @@ fn a_slot_alternates_between_its_two_owners() {
     waited.assert("a slot that is still full");
 }
 
-/// A message and the marker go through the slot, the next messages through the ring; the ring's entry may be visible
-/// before the marker is.
+/// A message and the marker go through the slot, the next messages through the ring; the ring's
+/// entry may be visible before the marker is.
 #[test]
 fn a_marker_keeps_the_order_between_slot_and_ring() {
     const MARKER: u32 = 99;
@@ -199,8 +200,8 @@ fn a_line_of_a_board_is_written_again_only_when_all_have_read_it() {
     waited.assert("a line that is not written");
 }
 
-/// As `Board::post` and `machine::wait` do it: whoever writes the last line wakes the member that sleeps until all are
-/// written, and nobody else need.
+/// As `Board::post` and `machine::wait` do it: whoever writes the last line wakes the member that
+/// sleeps until all are written, and nobody else need.
 #[test]
 fn whoever_writes_the_last_line_wakes_those_that_want_all() {
     let (slept, awake) = (Reached::default(), Reached::default());
@@ -271,7 +272,8 @@ fn one_member_of_a_board_does_the_common_work() {
     lost.assert("the second member claims");
 }
 
-/// Both sides copy a message of three units, twice over the same words, and both read all of it when they hold it complete.
+/// Both sides copy a message of three units, twice over the same words, and both read all of it
+/// when they hold it complete.
 #[test]
 fn both_sides_of_a_shared_copy_do_each_unit_once() {
     const UNITS: u32 = 2;
@@ -281,7 +283,8 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
         let words = LongFlags::new(claims::WORDS);
         let payloads = [Payload::new(UNITS as usize), Payload::new(UNITS as usize)];
         let (sender_words, into) = (words.clone(), payloads.clone());
-        // How the receiver hears of a message: two slots, so that the second announcement may wait there.
+        // How the receiver hears of a message: two slots, so that the second announcement may wait
+        // there.
         let announced = LongFlags::new(2);
         let (announce, by_both, by_one) = (announced.clone(), by_both.clone(), by_one.clone());
         let sending = thread::spawn(move || {
@@ -332,7 +335,8 @@ fn both_sides_of_a_shared_copy_do_each_unit_once() {
     later.assert("a sender that is at its next message when the receiver looks");
 }
 
-/// The receiver claims a unit that it cannot copy and gives it back; the sender, which may have found nothing left, does it.
+/// The receiver claims a unit that it cannot copy and gives it back; the sender, which may have
+/// found nothing left, does it.
 #[test]
 fn a_unit_that_is_given_back_is_copied_by_the_other_side() {
     let waited = Reached::default();

@@ -1,9 +1,9 @@
 //! The receiving side of large messages: draining windows, the sender's or one's own.
 //!
-//! A region whose sender has found a window is drained from there. For any other region one of the receiver's own
-//! windows is lent to the sender; where all are in use the pull waits. The first one has a reserve that is provided from
-//! the beginning ([`Shape::RESERVE`]): where memory is short, large messages go through it one after the other. A region in
-//! a heap is copied from there.
+//! A region whose sender has found a window is drained from there. For any other region one of the
+//! receiver's own windows is lent to the sender; where all are in use the pull waits. The first one
+//! has a reserve that is provided from the beginning ([`Shape::RESERVE`]): where memory is short,
+//! large messages go through it one after the other. A region in a heap is copied from there.
 
 use std::collections::VecDeque;
 
@@ -72,7 +72,8 @@ impl Draining {
     }
 }
 
-/// A message out of a heap, which this side copies, and the sender too where it can reach the target.
+/// A message out of a heap, which this side copies, and the sender too where it can reach the
+/// target.
 struct Direct {
     from: Layout,
     target: Target,
@@ -103,8 +104,8 @@ impl Direct {
         let size = direct_unit(self.wanted);
         let at = unit as usize * size;
         let length = size.min(self.wanted - at);
-        // SAFETY: the unit is claimed and lies inside both; both sides keep them until all is copied. Where there is no
-        // layout to copy to, the source is a row.
+        // SAFETY: the unit is claimed and lies inside both; both sides keep them until all is
+        // copied. Where there is no layout to copy to, the source is a row.
         unsafe {
             match &self.to {
                 Some(to) => copy_unit(&self.from, to, unit, self.wanted, across),
@@ -174,7 +175,8 @@ impl Routines {
     }
 }
 
-/// Messages from this length on may be longer than what a program reads of them soon: they may go past the caches.
+/// Messages from this length on may be longer than what a program reads of them soon: they may go
+/// past the caches.
 const STREAMED_AT_LEAST: usize = 1 << 20;
 
 /// A pull that waits for a window.
@@ -251,7 +253,8 @@ impl Pulls {
         self.running.is_empty()
     }
 
-    /// Brings a region from where its key says that it is; false when it waits for one of our windows.
+    /// Brings a region from where its key says that it is; false when it waits for one of our
+    /// windows.
     pub(crate) fn start(
         &mut self,
         segment: &Segment,
@@ -285,15 +288,17 @@ impl Pulls {
         true
     }
 
-    /// Begins to copy a message out of a heap; gives the target back where the heaps are not mapped, or another way is better:
-    /// bytes in strides are not worth it where only this side can copy (1 MiB in blocks of 64 bytes: 1.2 to 1.9 times as long
-    /// as through a window, which both fill and drain).
+    /// Begins to copy a message out of a heap; gives the target back where the heaps are not
+    /// mapped, or another way is better: bytes in strides are not worth it where only this side can
+    /// copy (1 MiB in blocks of 64 bytes: 1.2 to 1.9 times as long as through a window, which both
+    /// fill and drain).
     fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<Direct, Target> {
         let wanted = target.length();
         let to = target.layout().filter(|to| to.strides == Strides::ROW || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
         let lines = Lines::new(segment, from, index);
-        // Whose number is smaller takes the front, so that buffers that go to and fro keep their halves near one core.
+        // Whose number is smaller takes the front, so that buffers that go to and fro keep their
+        // halves near one core.
         let front = heap.is_none() || self.own < from;
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
         let (claims, place, _) = lines.follow(front, units);
@@ -319,7 +324,8 @@ impl Pulls {
         Some(Begun { from, name, length: length as u64, index, shape, start })
     }
 
-    /// A window for a message of `length` bytes, with its pages: as wide as the message wants, or what is there in any case.
+    /// A window for a message of `length` bytes, with its pages: as wide as the message wants, or
+    /// what is there in any case.
     fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, Shape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
         let id = WindowId { owner: self.own, index: (OUT_WINDOWS + slot) as u32 };
@@ -332,7 +338,8 @@ impl Pulls {
         self.running.len()
     }
 
-    /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far, and what to report.
+    /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far,
+    /// and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &Stores) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);

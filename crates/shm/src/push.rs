@@ -1,9 +1,10 @@
 //! The sending side of large messages: regions that are published, and their way into a window.
 //!
-//! A region gets one of the sender's own windows if one is free and is filled at once, before anybody asks: the
-//! announcement then says where, and the receiver needs no word to the sender. Without a free window the region waits
-//! until its receiver names one of *its* windows. A region in a heap needs no window: its receiver copies it from there,
-//! and the sender helps where it can reach the target.
+//! A region gets one of the sender's own windows if one is free and is filled at once, before
+//! anybody asks: the announcement then says where, and the receiver needs no word to the sender.
+//! Without a free window the region waits until its receiver names one of *its* windows. A region
+//! in a heap needs no window: its receiver copies it from there, and the sender helps where it can
+//! reach the target.
 
 use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Source, Step, Strides};
@@ -44,8 +45,9 @@ impl Advance {
 
 const NOTHING: Source = Source::Bytes { pointer: std::ptr::null(), length: 0 };
 
-/// Where a region's key says that its bytes are: length, the sender's window and its shape if it has one, and the number of
-/// the lines if the receiver may copy too. Lines and no window: the bytes are in a heap.
+/// Where a region's key says that its bytes are: length, the sender's window and its shape if it
+/// has one, and the number of the lines if the receiver may copy too. Lines and no window: the
+/// bytes are in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
     pub(crate) length: u64,
@@ -118,7 +120,8 @@ impl Filling {
             }
             let capacity = self.window.shape().chunk_bytes().min(self.remaining);
             let place = self.window.chunk(segment, self.filled);
-            // SAFETY: the chunk is ours until counted, and `publish` promised that the source lives.
+            // SAFETY: the chunk is ours until counted, and `publish` promised that the source
+            // lives.
             let Step::Done(bytes) = (unsafe { stores.fill(reader as usize, &mut self.source, place, capacity) }) else {
                 return advance;
             };
@@ -147,7 +150,8 @@ impl Filling {
     }
 }
 
-/// A message out of a heap: its receiver copies it, and so does this side where the receiver's memory is in a heap too.
+/// A message out of a heap: its receiver copies it, and so does this side where the receiver's
+/// memory is in a heap too.
 struct Direct {
     /// For a receiver that cannot reach the heap.
     source: Source,
@@ -172,7 +176,8 @@ impl Direct {
         if let Some((target, wanted)) = &self.target {
             for _ in 0..UNITS_OF_A_STEP {
                 let Some(number) = self.claims.claim() else { break };
-                // SAFETY: the unit is claimed; both sides keep source and target until all is copied.
+                // SAFETY: the unit is claimed; both sides keep source and target until all is
+                // copied.
                 unsafe { copy_unit(&self.from, target, number, *wanted, across) };
                 self.claims.finish();
                 advance = Advance::Some;
@@ -181,7 +186,8 @@ impl Direct {
         if self.claims.is_complete() { advance.end() } else { advance }
     }
 
-    /// Learns where the bytes go, once the receiver has begun; strides are followed where they can be.
+    /// Learns where the bytes go, once the receiver has begun; strides are followed where they can
+    /// be.
     #[cold]
     fn join(&mut self, segment: &Segment, follows: bool) -> bool {
         self.joined = self.claims.is_joined();
@@ -375,7 +381,8 @@ impl Pushes {
         }
     }
 
-    /// The receiver names a window of its own for a region. One that was withdrawn is sent as nothing.
+    /// The receiver names a window of its own for a region. One that was withdrawn is sent as
+    /// nothing.
     pub(crate) fn serve(&mut self, to: u32, name: u64, length: u64, window: Window) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if let Some(source) = self.leave_heap(name) {
@@ -402,7 +409,8 @@ impl Pushes {
         Some(direct.source)
     }
 
-    /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far, and what to report.
+    /// One step of push `index`, which is gone when the answer is `Done`. Says for whom, how far,
+    /// and what to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &mut Stores) -> (u32, Advance, Option<u64>) {
         let push = &mut self.running[index];
         let (to, advance) = (push.to, push.step(segment, self.across, stores));

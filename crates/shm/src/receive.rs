@@ -1,4 +1,5 @@
-//! The receiving half of the wire: looks at hot rings and door-bells, and acts on what the entries say.
+//! The receiving half of the wire: looks at hot rings and door-bells, and acts on what the entries
+//! say.
 
 use towpath_base::sync::{MappedWords, Ordering};
 
@@ -61,7 +62,8 @@ impl Shm {
             index += 1;
         }
         for word in 0..self.doorbell_words {
-            // SAFETY: the control page lies in the segment, which the wire holds; there are as many words as that.
+            // SAFETY: the control page lies in the segment, which the wire holds; there are as many
+            // words as that.
             let bits = unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) };
             if bits != 0 {
                 moved |= self.answer_doorbell(word, sink);
@@ -119,7 +121,8 @@ impl Shm {
         while bits != 0 {
             let from = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            // What stands in the slot while the stream is still read from a ring comes behind the ring's marker.
+            // What stands in the slot while the stream is still read from a ring comes behind the
+            // ring's marker.
             let in_slot = from < self.peers.len() && self.incoming[from].decision.current().is_none();
             if in_slot && self.incoming[from].slot.is_full() {
                 moved = true;
@@ -164,8 +167,8 @@ impl Shm {
         Taken::Entry(stored)
     }
 
-    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None` for a control entry and
-    /// for a message in parts.
+    /// The payload of an entry, its length and how many bytes of it lie outside the line; `None`
+    /// for a control entry and for a message in parts.
     ///
     /// # Safety
     /// As [`Shm::take_entry`]; `read` is what the line says.

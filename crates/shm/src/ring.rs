@@ -1,19 +1,22 @@
 //! The ring of a hot pair: many entries under way, payload in a separate row of bytes.
 //!
-//! Flag of a line = its entry's number + 1, so a line of an earlier lap never looks full. The receiver says how far it
-//! is in one word on a line of its own, in batches and when it finds the ring empty. The sender allocates payload
-//! first-in first-out, knows alone where it lies, and starts again at 0 whenever everything is consumed: only what is
-//! under way is touched. No read-modify-write, no fence, no system call.
+//! Flag of a line = its entry's number + 1, so a line of an earlier lap never looks full. The
+//! receiver says how far it is in one word on a line of its own, in batches and when it finds the
+//! ring empty. The sender allocates payload first-in first-out, knows alone where it lies, and
+//! starts again at 0 whenever everything is consumed: only what is under way is touched. No
+//! read-modify-write, no fence, no system call.
 
 use towpath_base::sync::Words;
 
 use super::layout::LINE;
 
-/// Of how many messages of more than `LONG` bytes a pair touches memory before it looks for some that is free again.
+/// Of how many messages of more than `LONG` bytes a pair touches memory before it looks for some
+/// that is free again.
 const WALK: u32 = 4;
 const LONG: u32 = 8192;
 
-/// Messages up to so many bytes stay within the payload that is provided when that is at least a lap long.
+/// Messages up to so many bytes stay within the payload that is provided when that is at least a
+/// lap long.
 const SHORT: u32 = 2048;
 const LAP: u32 = 16 * 1024;
 
@@ -40,14 +43,16 @@ pub(crate) struct RingSender<W> {
 }
 
 impl<W: Words> RingSender<W> {
-    /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of payload are provided.
+    /// `lines` holds 16 words per header line, `progress` the receiver's word. `touched` bytes of
+    /// payload are provided.
     pub(crate) fn new(lines: W, progress: W, count: u32, bytes: u32, touched: u32) -> RingSender<W> {
         assert!(count.is_power_of_two(), "a ring has a power of two of lines");
         let payload = PayloadRow::new(count, bytes, touched);
         RingSender { lines, progress, mask: count - 1, next: 0, consumed: 0, payload }
     }
 
-    /// A line, and `bytes` of payload (0: none); `None` when the receiver has to consume something first.
+    /// A line, and `bytes` of payload (0: none); `None` when the receiver has to consume something
+    /// first.
     #[inline(always)]
     pub(crate) fn claim(&mut self, bytes: usize) -> Option<Claim> {
         if self.next.wrapping_sub(self.consumed) > self.mask {
@@ -63,8 +68,9 @@ impl<W: Words> RingSender<W> {
         let bytes = (bytes as u32).next_multiple_of(LINE as u32);
         let walk = if bytes > LONG { WALK * bytes } else { 0 };
         let payload = match self.payload.place(bytes) {
-            // Before fresh pages are touched, see whether used ones are free again. Longer messages rather go on: a look is a
-            // line from the other core, and the lines behind have left its cache.
+            // Before fresh pages are touched, see whether used ones are free again. Longer messages
+            // rather go on: a look is a line from the other core, and the lines behind have left
+            // its cache.
             Some(offset) if offset + bytes <= self.payload.touched.max(walk) => offset,
             first => {
                 self.look();
@@ -81,10 +87,12 @@ impl<W: Words> RingSender<W> {
         self.next
     }
 
-    /// True when the receiver has consumed entry `number`, counted from 1 modulo the width of the word, which was handed over.
+    /// True when the receiver has consumed entry `number`, counted from 1 modulo the width of the
+    /// word, which was handed over.
     #[inline]
     pub(crate) fn has_consumed(&mut self, number: u32) -> bool {
-        // No more entries are under way than there are lines, so one that lies farther back is consumed, however far.
+        // No more entries are under way than there are lines, so one that lies farther back is
+        // consumed, however far.
         let behind = self.next.wrapping_sub(number);
         let is_consumed = |ring: &Self| ring.next.wrapping_sub(ring.consumed) <= behind;
         if behind <= self.mask && !is_consumed(self) {
@@ -117,7 +125,8 @@ impl<W: Words> RingSender<W> {
         self.lines.store_release(line as usize * LINE_WORDS, self.next);
     }
 
-    /// Payload bytes `from..to` that the claims made so far reach beyond what was provided, and forgets about them.
+    /// Payload bytes `from..to` that the claims made so far reach beyond what was provided, and
+    /// forgets about them.
     #[inline]
     pub(crate) fn grown(&mut self) -> Option<(usize, usize)> {
         let (from, to) = (self.payload.touched, self.payload.reached);
@@ -177,8 +186,9 @@ impl PayloadRow {
         (self.head + bytes < self.tail).then_some(self.head)
     }
 
-    /// As [`PayloadRow::place`], for who has just looked what is free: a short message begins the next lap rather than to
-    /// touch fresh pages, once a lap is long enough that a look for each costs little.
+    /// As [`PayloadRow::place`], for who has just looked what is free: a short message begins the
+    /// next lap rather than to touch fresh pages, once a lap is long enough that a look for each
+    /// costs little.
     fn place_again(&self, bytes: u32) -> Option<u32> {
         let place = self.place(bytes);
         let is_fresh = place.is_some_and(|offset| offset + bytes > self.touched);
@@ -249,7 +259,8 @@ impl<W: Words> RingReceiver<W> {
         (self.lines.load_acquire(line * LINE_WORDS) == self.next.wrapping_add(1)).then_some(line)
     }
 
-    /// The entry is consumed, with so many bytes of payload. True when the sender was told: it may sleep for want of room.
+    /// The entry is consumed, with so many bytes of payload. True when the sender was told: it may
+    /// sleep for want of room.
     #[inline]
     pub(crate) fn advance(&mut self, bytes: usize) -> bool {
         self.next = self.next.wrapping_add(1);
@@ -261,7 +272,8 @@ impl<W: Words> RingReceiver<W> {
         due
     }
 
-    /// Nothing more has arrived: tells the sender how far everything is consumed. True when there was something to tell.
+    /// Nothing more has arrived: tells the sender how far everything is consumed. True when there
+    /// was something to tell.
     #[inline]
     pub(crate) fn rest(&mut self) -> bool {
         let due = self.published != self.next;
@@ -278,7 +290,8 @@ impl<W: Words> RingReceiver<W> {
     }
 }
 
-/// Watches entries of a ring without taking them: parts of a message that its sender hands over one by one.
+/// Watches entries of a ring without taking them: parts of a message that its sender hands over one
+/// by one.
 pub(crate) struct Follower<W> {
     lines: W,
     mask: u32,
@@ -424,7 +437,8 @@ mod tests {
         assert_eq!(places, [0, step, 2 * step, 3 * step, 4 * step]);
     }
 
-    /// Random traffic against a list of what is in flight: payloads never overlap, order and count are kept.
+    /// Random traffic against a list of what is in flight: payloads never overlap, order and count
+    /// are kept.
     #[test]
     fn payloads_in_flight_never_overlap() {
         let mut random = 0x9E37_79B9_7F4A_7C15u64;

@@ -24,7 +24,8 @@ pub struct Segment {
     layout: Layout,
     ranks: usize,
     own: usize,
-    /// Bytes that this rank takes before it looks at the limit of its memory group again; `None` without a limit.
+    /// Bytes that this rank takes before it looks at the limit of its memory group again; `None`
+    /// without a limit.
     allowance: Option<Arc<AtomicU64>>,
     windows: bool,
     walk: Walk,
@@ -33,9 +34,10 @@ pub struct Segment {
 impl Segment {
     /// Maps the memory file of the job's segment for the rank `own` of the host's `ranks` ranks.
     ///
-    /// The file is grown (sparse) to the length that the number of ranks asks for; every rank may be the first. The
-    /// pages that this rank needs to be reached and to receive messages of any length, if slowly, are provided here: a
-    /// shortage is an error now, and later only costs speed.
+    /// The file is grown (sparse) to the length that the number of ranks asks for; every rank may
+    /// be the first. The pages that this rank needs to be reached and to receive messages of any
+    /// length, if slowly, are provided here: a shortage is an error now, and later only costs
+    /// speed.
     pub fn map(file: impl AsFd, ranks: usize, own: usize) -> Result<Segment, Error> {
         if ranks > RANK_LIMIT {
             return Err(Error::TooManyRanks { ranks, limit: RANK_LIMIT });
@@ -95,7 +97,8 @@ impl Segment {
     #[inline]
     pub fn control(&self, local_rank: usize) -> &ControlPage {
         assert!(local_rank < self.ranks, "local rank {local_rank} of {}", self.ranks);
-        // SAFETY: the page lies inside the mapping and consists of atomics; the mapping lives as long as self.
+        // SAFETY: the page lies inside the mapping and consists of atomics; the mapping lives as
+        // long as self.
         unsafe { &*self.mapping.pointer().add(control_page_offset(local_rank)).cast::<ControlPage>() }
     }
 
@@ -133,7 +136,8 @@ impl Segment {
         unsafe { self.mapping.pointer().add(offset) }
     }
 
-    /// Provides the pages of a range that speeds things up but can be done without; false where memory is short.
+    /// Provides the pages of a range that speeds things up but can be done without; false where
+    /// memory is short.
     pub fn populate(&self, offset: usize, length: usize) -> bool {
         self.allows(length as u64) && self.mapping.populate(offset, length).is_ok()
     }
@@ -143,14 +147,14 @@ impl Segment {
         self.heaps.as_deref()
     }
 
-    /// True when shared pages are as plentiful as private ones. In a small /dev/shm they are not: what one rank takes, another
-    /// may need to start.
+    /// True when shared pages are as plentiful as private ones. In a small /dev/shm they are not:
+    /// what one rank takes, another may need to start.
     pub(crate) fn is_boundless(&self) -> bool {
         self.boundless
     }
 
-    /// True when pages of the heaps that are provided only when they are touched do not make a shortage worse than it is
-    /// with private memory.
+    /// True when pages of the heaps that are provided only when they are touched do not make a
+    /// shortage worse than it is with private memory.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.boundless && self.allowance.is_none()
     }
@@ -178,21 +182,24 @@ impl Segment {
     /// # Safety
     /// The result must not outlive the segment, and be used for words inside it only.
     pub(crate) unsafe fn long_words(&self, offset: usize, stride: usize) -> MappedLongWords {
-        // SAFETY: promised by the caller; layouts align to lines, and only atomics are used on these words.
+        // SAFETY: promised by the caller; layouts align to lines, and only atomics are used on
+        // these words.
         unsafe { MappedLongWords::new(self.at(offset), stride) }
     }
 
-    /// Maps pages in that another rank has provided, so that the first look at them is not a fault. Nothing is lost where
-    /// that fails.
+    /// Maps pages in that another rank has provided, so that the first look at them is not a fault.
+    /// Nothing is lost where that fails.
     pub(crate) fn map_in(&self, offset: usize, length: usize) {
         let _ = self.mapping.populate(offset, length);
     }
 
-    /// True when the memory group has room for so many bytes more. The kernel would not refuse them, but kill a rank. All
-    /// ranks of the host may ask at once, and programs need memory too: each rank takes its share of half of what is left.
+    /// True when the memory group has room for so many bytes more. The kernel would not refuse
+    /// them, but kill a rank. All ranks of the host may ask at once, and programs need memory too:
+    /// each rank takes its share of half of what is left.
     fn allows(&self, bytes: u64) -> bool {
         let Some(allowance) = &self.allowance else { return true };
-        // Two threads of this rank that take at once err by one range at most: reading and writing need not be one step.
+        // Two threads of this rank that take at once err by one range at most: reading and writing
+        // need not be one step.
         let mut left = allowance.load(Ordering::Relaxed);
         if left < bytes {
             let room = check_headroom(0).ok().flatten();
@@ -224,8 +231,8 @@ impl Segment {
             }
             true
         };
-        // Messages under way at the same time walk round one long window and some short ones, unless they are as long
-        // themselves: all together shall stay in the shared cache.
+        // Messages under way at the same time walk round one long window and some short ones,
+        // unless they are as long themselves: all together shall stay in the shared cache.
         let first = matches!(id.index as usize, 0 | OUT_WINDOWS);
         let walk = if first || length >= walk::LONGEST / 2 { self.walk } else { Walk::SHORTEST };
         [Shape::of(length, walk), Shape::of(length, Walk::SHORTEST), Shape::SMALL]

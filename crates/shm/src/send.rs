@@ -1,4 +1,5 @@
-//! The sending half of the wire: entries into slots and rings, control entries, and the way from slot to ring.
+//! The sending half of the wire: entries into slots and rings, control entries, and the way from
+//! slot to ring.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,8 @@ pub(super) struct Outgoing {
     slot_line: *mut u8,
     slot: SlotSender<MappedWords>,
     limit: u32,
-    /// How many places the stream has had before this one, and how many entries had gone through the slot by then.
+    /// How many places the stream has had before this one, and how many entries had gone through
+    /// the slot by then.
     places: u32,
     slot_commits: u32,
     /// Something must be settled before the next entry: backlog, a marker, or the peer is lost.
@@ -238,7 +240,8 @@ impl Shm {
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), NoResource> {
         self.stored(to, header, length, |slot, stores| {
-            // SAFETY: the slot has `length` bytes, and [`towpath_transport::Wire::copied`] says that `fill` writes so many.
+            // SAFETY: the slot has `length` bytes, and [`towpath_transport::Wire::copied`] says
+            // that `fill` writes so many.
             unsafe { stores.fill_row(to, slot, length, fill) }
         })
     }
@@ -378,8 +381,8 @@ impl Shm {
         Ok(offset)
     }
 
-    /// Settles what stands in the way of the next entry; true when the entry needs not be sent at all (the peer is
-    /// gone, and what is sent to it vanishes).
+    /// Settles what stands in the way of the next entry; true when the entry needs not be sent at
+    /// all (the peer is gone, and what is sent to it vanishes).
     #[cold]
     fn detour(&mut self, to: usize) -> Result<bool, NoResource> {
         if self.outgoing[to].lost {
@@ -419,7 +422,8 @@ impl Shm {
         }
     }
 
-    /// Writes the marker and the waiting control entries as far as there is room. (Nothing is left, something moved.)
+    /// Writes the marker and the waiting control entries as far as there is room. (Nothing is left,
+    /// something moved.)
     pub(super) fn settle(&mut self, to: usize) -> (bool, bool) {
         let out = &mut self.outgoing[to];
         if out.lost {
@@ -433,7 +437,8 @@ impl Shm {
                 out.obedience.obeyed();
                 let in_slot = out.ring.is_none() && grant.place.is_none();
                 out.move_to(&self.segment, grant);
-                // What was staged in earlier places is known to be read when this is, or the marker in the slot.
+                // What was staged in earlier places is known to be read when this is, or the marker
+                // in the slot.
                 if !in_slot && self.staging.holds_for(to as u32) {
                     out.backlog.push_front(Control { kind: Kind::Nothing, words: [0, 0], extra: 0 });
                 }
@@ -492,7 +497,8 @@ impl Outgoing {
         if let Some(grown) = ring.sender.grown() {
             let provided = grown.0 as u32;
             if let Err(shortage) = provide(segment, ring, grown) {
-                // What is longer than the ring is now would never find room: it goes through a window.
+                // What is longer than the ring is now would never find room: it goes through a
+                // window.
                 self.limit = self.limit.min(provided);
                 return Err(shortage);
             }
@@ -500,9 +506,9 @@ impl Outgoing {
         Ok((ring, claim))
     }
 
-    /// Writes a message into the ring part by part, each with an entry of its own, so that the receiver copies the first
-    /// while this side writes the next; the payload lies in the staged block, if there is one. There must be as many free
-    /// lines as parts.
+    /// Writes a message into the ring part by part, each with an entry of its own, so that the
+    /// receiver copies the first while this side writes the next; the payload lies in the staged
+    /// block, if there is one. There must be as many free lines as parts.
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -523,7 +529,8 @@ impl Outgoing {
                 claim = ring.sender.claim(0).expect("the lines were counted");
             }
             let part = part(length, number);
-            // SAFETY: the claimed lines and payload are ours until committed; the caller vouches for `payload`.
+            // SAFETY: the claimed lines and payload are ours until committed; the caller vouches
+            // for `payload`.
             unsafe {
                 let line = ring.lines.add(claim.line * LINE);
                 stores.copy(to, payload.add(part.start), segment.at(offset + part.start), part.len());
@@ -563,7 +570,8 @@ impl Outgoing {
     }
 }
 
-/// Provides payload pages that a ring has not used before; where there are none the ring stays as small as it is.
+/// Provides payload pages that a ring has not used before; where there are none the ring stays as
+/// small as it is.
 #[cold]
 fn provide(segment: &Segment, ring: &mut OutRing, (from, to): (usize, usize)) -> Result<(), NoResource> {
     if segment.populate(ring.place.payload_at() + from, to - from) {

@@ -1,9 +1,9 @@
-//! A message whose receiver may copy too, as it lies in the segment: lines of the sender, of the receiver, and the claims
-//! of both ([`super::claims`]).
+//! A message whose receiver may copy too, as it lies in the segment: lines of the sender, of the
+//! receiver, and the claims of both ([`super::claims`]).
 //!
-//! The receiver reaches the bytes because they lie in a heap (what `MPI_Alloc_mem` gives), or by reading the memory of
-//! the sender's process. The sender writes where they are before it announces the message; the receiver writes where they
-//! go before it joins.
+//! The receiver reaches the bytes because they lie in a heap (what `MPI_Alloc_mem` gives), or by
+//! reading the memory of the sender's process. The sender writes where they are before it announces
+//! the message; the receiver writes where they go before it joins.
 
 use towpath_base::sync::{LongWords, MappedLongWords};
 use towpath_base::transfer::{CopyAcross, Layout, Strides};
@@ -15,17 +15,17 @@ use towpath_transport::copy;
 
 /// Words of one line.
 const LINE_WORDS: usize = LINE / 8;
-/// The sender's: behind what it has copied, the message's generation, the address of its bytes, their place in the heaps
-/// plus 1 (0: not there), the address and the value of the word by which a reader knows the sender's process, and how far
-/// the bytes span (0: they are in a row).
+/// The sender's: behind what it has copied, the message's generation, the address of its bytes,
+/// their place in the heaps plus 1 (0: not there), the address and the value of the word by which a
+/// reader knows the sender's process, and how far the bytes span (0: they are in a row).
 const GENERATION: usize = 1;
 const ADDRESS: usize = 2;
 const HEAP: usize = 3;
 const MARK_AT: usize = 4;
 const MARK: usize = 5;
 const SPAN: usize = 6;
-/// The receiver's: behind what it has copied, where the bytes go in the heaps plus 1 (0: not there), how many are wanted, and
-/// how far they span (0: they go in a row).
+/// The receiver's: behind what it has copied, where the bytes go in the heaps plus 1 (0: not
+/// there), how many are wanted, and how far they span (0: they go in a row).
 const TARGET: usize = LINE_WORDS + 1;
 const WANTED: usize = LINE_WORDS + 2;
 const TARGET_SPAN: usize = LINE_WORDS + 3;
@@ -53,7 +53,8 @@ pub(super) fn direct_unit(length: usize) -> usize {
 /// Copies one unit of a message of which `wanted` bytes are wanted.
 ///
 /// # Safety
-/// The unit must be claimed, and both layouts hold `wanted` bytes in memory that lives. Without `across`, both are rows.
+/// The unit must be claimed, and both layouts hold `wanted` bytes in memory that lives. Without
+/// `across`, both are rows.
 pub(super) unsafe fn copy_unit(from: &Layout, to: &Layout, unit: u32, wanted: usize, across: Option<CopyAcross>) {
     let size = direct_unit(wanted);
     let at = unit as usize * size;
@@ -117,7 +118,8 @@ pub(super) struct Mark {
 impl Lines {
     pub(super) fn new(segment: &Segment, owner: u32, index: u32) -> Lines {
         let at = segment.layout().share(owner as usize, index as usize);
-        // SAFETY: shares live in the wire, which holds the segment; the words lie in the lines of this share.
+        // SAFETY: shares live in the wire, which holds the segment; the words lie in the lines of
+        // this share.
         unsafe { Lines { words: segment.long_words(at, 1), claims: segment.long_words(at, LINE_WORDS) } }
     }
 

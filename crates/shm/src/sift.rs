@@ -1,7 +1,8 @@
-//! The receiving half of the wire for those who know what they wait for: messages at the front of the rings, nothing else.
+//! The receiving half of the wire for those who know what they wait for: messages at the front of
+//! the rings, nothing else.
 //!
-//! What is not wanted stays where it is, in order, until [`Shm::progress`] takes it: no door-bell is answered, no control
-//! entry obeyed. Performance grade: small path.
+//! What is not wanted stays where it is, in order, until [`Shm::progress`] takes it: no door-bell
+//! is answered, no control entry obeyed. Performance grade: small path.
 
 use towpath_base::ids::PeerIndex;
 use towpath_base::sync::Ordering;
@@ -17,7 +18,8 @@ impl Shm {
     /// As [`towpath_transport::Wire::sift`].
     #[inline(always)]
     pub fn sift(&mut self, mut take: impl FnMut(PeerIndex, &Header, *const u8, usize) -> Choice) -> bool {
-        // SAFETY: the control page lies in the segment, which the wire holds; there are as many words as that.
+        // SAFETY: the control page lies in the segment, which the wire holds; there are as many
+        // words as that.
         let rung = |word: usize| unsafe { (*self.doorbell.add(word)).load(Ordering::Relaxed) != 0 };
         let mut beyond = (0..self.doorbell_words).any(rung);
         let mut index = 0;
@@ -32,7 +34,8 @@ impl Shm {
         beyond
     }
 
-    /// Offers what stands at the front of one ring; the last choice. `None` when a control entry does.
+    /// Offers what stands at the front of one ring; the last choice. `None` when a control entry
+    /// does.
     #[inline(always)]
     fn sift_ring(
         &mut self,
@@ -75,8 +78,9 @@ impl Shm {
         }
     }
 
-    /// A message in parts at the front of ring `index`, once all are there: its payload and length, how many bytes lie
-    /// outside the line, and how many further entries belong to it. `None` for a control entry.
+    /// A message in parts at the front of ring `index`, once all are there: its payload and length,
+    /// how many bytes lie outside the line, and how many further entries belong to it. `None` for a
+    /// control entry.
     ///
     /// # Safety
     /// As [`Shm::payload`].

@@ -1,7 +1,8 @@
 //! The header slot of an ordered pair: one line, one entry under way.
 //!
-//! The flag counts: even means empty and belongs to the sender, odd means full and belongs to the receiver. Each side
-//! knows which value it waits for, so writer and reader alternate and the line needs no second word.
+//! The flag counts: even means empty and belongs to the sender, odd means full and belongs to the
+//! receiver. Each side knows which value it waits for, so writer and reader alternate and the line
+//! needs no second word.
 
 use towpath_base::sync::Words;
 

@@ -1,9 +1,9 @@
 //! The staging area of a sender: payload of longer messages through rings, to whomever they go.
 //!
-//! The sender walks round it (see `walk`), which the payload bytes of a ring are too few for: a ring
-//! belongs to one pair, and a row for each pair would leave the shared cache too. Blocks are taken
-//! first-in first-out; each is free again when the entry that names it is consumed. The sender alone
-//! keeps account, so that nothing but the place of a payload is told.
+//! The sender walks round it (see `walk`), which the payload bytes of a ring are too few for: a
+//! ring belongs to one pair, and a row for each pair would leave the shared cache too. Blocks are
+//! taken first-in first-out; each is free again when the entry that names it is consumed. The
+//! sender alone keeps account, so that nothing but the place of a payload is told.
 
 use std::collections::VecDeque;
 
@@ -36,8 +36,8 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Staging {
     size: usize,
-    /// Bytes whose pages are provided. The area grows by little in each lap, so that fresh pages cost little beside the
-    /// messages, and a program of few messages touches few.
+    /// Bytes whose pages are provided. The area grows by little in each lap, so that fresh pages
+    /// cost little beside the messages, and a program of few messages touches few.
     provided: usize,
     /// It has grown in this lap.
     grown: bool,
@@ -58,16 +58,16 @@ impl Staging {
         self.blocks.iter().any(|block| block.entry.peer == peer)
     }
 
-    /// Largest block that is worth it: what is longer is quicker by a window, out of which its receiver copies whenever it
-    /// likes.
+    /// Largest block that is worth it: what is longer is quicker by a window, out of which its
+    /// receiver copies whenever it likes.
     #[inline]
     pub(super) fn largest(&self) -> usize {
         LARGEST.min(self.size / 4)
     }
 
-    /// Where in the area the next block of `bytes` bytes begins; `None` when it is full or where `provide` finds no
-    /// pages. `is_consumed` says of an entry that its payload is not needed any more. The block is taken by
-    /// [`Staging::commit`].
+    /// Where in the area the next block of `bytes` bytes begins; `None` when it is full or where
+    /// `provide` finds no pages. `is_consumed` says of an entry that its payload is not needed any
+    /// more. The block is taken by [`Staging::commit`].
     #[inline]
     pub(super) fn claim(
         &mut self,
@@ -98,7 +98,8 @@ impl Staging {
         self.blocks.push_back(Block { begin, entry });
     }
 
-    /// Forgets the oldest blocks as far as they are in the way of a block `begin..end`; false when one is still in use.
+    /// Forgets the oldest blocks as far as they are in the way of a block `begin..end`; false when
+    /// one is still in use.
     #[inline]
     fn is_free(&mut self, begin: usize, end: usize, mut is_consumed: impl FnMut(Entry) -> bool) -> bool {
         while let Some(oldest) = self.blocks.front() {
@@ -116,8 +117,8 @@ impl Staging {
         true
     }
 
-    /// Provides the area as far as `end` and some more; false where it ends or there are no pages: then it stays as it is
-    /// for good.
+    /// Provides the area as far as `end` and some more; false where it ends or there are no pages:
+    /// then it stays as it is for good.
     #[cold]
     fn grow(&mut self, end: usize, provide: impl FnOnce(usize, usize) -> bool) -> bool {
         if end > self.size {

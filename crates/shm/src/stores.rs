@@ -32,8 +32,8 @@ const SIZES: usize = 4;
 const TIMED: usize = 15;
 /// Copies in each way where the lines are as they will be.
 const SHORT: u32 = 32;
-/// Laps between the end of a trial and the beginning of the next one: first, and most, when one after
-/// the other has had the same outcome.
+/// Laps between the end of a trial and the beginning of the next one: first, and most, when one
+/// after the other has had the same outcome.
 const REST: u32 = 4;
 const LONGEST_REST: u32 = 256;
 /// The same where stores past the caches were chosen, which nothing watches.
@@ -347,8 +347,8 @@ impl Choice {
         (self.lately, self.samples) = ([u64::MAX, 0], 0);
     }
 
-    /// The trial is over. The reader of streamed bytes finds them in memory, which takes it longer than
-    /// from a cache: only far cores, where other stores take many times as long, gain by that.
+    /// The trial is over. The reader of streamed bytes finds them in memory, which takes it longer
+    /// than from a cache: only far cores, where other stores take many times as long, gain by that.
     #[cold]
     fn decide(&mut self) {
         let [ordinary, string, streamed] = self.medians;

@@ -12,8 +12,8 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     const LINE: usize = 64;
     let head = to.align_offset(LINE).min(length);
     let whole = (length - head) / LINE * LINE;
-    // SAFETY: head, whole lines and rest are the row; whole lines of the target are aligned. The fence
-    // orders the streamed stores before those that say that the message is there.
+    // SAFETY: head, whole lines and rest are the row; whole lines of the target are aligned. The
+    // fence orders the streamed stores before those that say that the message is there.
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, head);
         let (from, to) = (from.add(head), to.add(head));

@@ -1,10 +1,11 @@
-//! Long messages into memory that no cache holds are stored past the caches: an ordinary store would first fetch each line
-//! from memory.
+//! Long messages into memory that no cache holds are stored past the caches: an ordinary store
+//! would first fetch each line from memory.
 //!
-//! Whether a cache holds the target is seen by the time that its chunks take: when several in a row take far longer than
-//! the quickest one ever, some are streamed for a trial, and the quicker way is kept. Now and then the other way is tried
-//! again. So a message into warm memory is streamed only where the machine has become slower since, and streams are quicker
-//! even so; buffers that change are noticed within one message.
+//! Whether a cache holds the target is seen by the time that its chunks take: when several in a row
+//! take far longer than the quickest one ever, some are streamed for a trial, and the quicker way
+//! is kept. Now and then the other way is tried again. So a message into warm memory is streamed
+//! only where the machine has become slower since, and streams are quicker even so; buffers that
+//! change are noticed within one message.
 
 use crate::streamed;
 use towpath_transport::copy;

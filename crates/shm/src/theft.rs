@@ -1,8 +1,10 @@
-//! Reading chunks of a message from the sender's process while that computes: overlap without a window of its length.
+//! Reading chunks of a message from the sender's process while that computes: overlap without a
+//! window of its length.
 //!
-//! The sender fills its window from the front when it is in MPI; when it has left MPI and the window is empty, the receiver
-//! claims chunks from the back and reads them with `process_vm_readv`. That is slower than the window, so it is done for
-//! nothing else, and only after one word of the sender's memory was read and said what only that process says.
+//! The sender fills its window from the front when it is in MPI; when it has left MPI and the
+//! window is empty, the receiver claims chunks from the back and reads them with
+//! `process_vm_readv`. That is slower than the window, so it is done for nothing else, and only
+//! after one word of the sender's memory was read and said what only that process says.
 
 use std::collections::HashMap;
 
@@ -15,8 +17,8 @@ use super::segment::Segment;
 use super::share::{Lines, Mark};
 use super::window::Shape;
 
-/// Looks at an empty window, one after the other, until the sender is suspected to compute: a few microseconds, so that a
-/// sender between two calls is not taken for one that computes.
+/// Looks at an empty window, one after the other, until the sender is suspected to compute: a few
+/// microseconds, so that a sender between two calls is not taken for one that computes.
 const PATIENCE: u32 = 64;
 /// Looks at a sender that is outside of MPI, one after the other, until it is believed.
 const CERTAINTY: u32 = 16;
@@ -28,7 +30,8 @@ const CHUNKS_OF_A_STEP: u32 = 4;
 pub(super) struct Readers(HashMap<u32, bool>);
 
 impl Readers {
-    /// The process of a local rank if its memory can be read. Tried once with the word that the rank has marked.
+    /// The process of a local rank if its memory can be read. Tried once with the word that the
+    /// rank has marked.
     fn process(&mut self, segment: &Segment, peer: u32, mark: Mark) -> Option<u32> {
         let pid = segment.control(peer as usize).pid.load(Ordering::Relaxed);
         if pid == 0 {
@@ -81,11 +84,12 @@ impl Theft {
         Some(Theft { claims, address, mark, target, length: room, chunk, units, read: 0, starved: 0, refused: false })
     }
 
-    /// Reads some chunks if the sender computes; true when it has read something, or given a chunk back
-    /// that the sender may have taken for read: then the sender must be woken.
+    /// Reads some chunks if the sender computes; true when it has read something, or given a chunk
+    /// back that the sender may have taken for read: then the sender must be woken.
     pub(super) fn step(&mut self, segment: &Segment, from: u32, readers: &mut Readers) -> bool {
         self.starved = self.starved.saturating_add(1);
-        // The sender writes its page at each call: read while it still copies, its next line would be slow to write.
+        // The sender writes its page at each call: read while it still copies, its next line would
+        // be slow to write.
         if self.refused || self.starved < PATIENCE {
             return false;
         }
@@ -117,7 +121,8 @@ impl Theft {
         let Some(unit) = self.claims.claim() else { return false };
         let at = unit as usize * self.chunk;
         let length = self.chunk.min(self.length - at);
-        // SAFETY: the chunk is claimed and lies inside the target, which lives until the pull is reported.
+        // SAFETY: the chunk is claimed and lies inside the target, which lives until the pull is
+        // reported.
         let read = unsafe { read_process_into(process, self.address + at as u64, self.target.add(at), length) };
         if read.is_err() {
             // Memory of a device, for example: only its owner can copy it.

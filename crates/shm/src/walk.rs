@@ -3,8 +3,9 @@
 //! Two cores that exchange bytes through the same few lines take each line out of the other core's
 //! private cache, where it is dirty. In a row of memory that is longer than both private caches the
 //! lines have gone to the cache that the cores share by the time they are written again, and both
-//! sides find them there: 64 KiB take 2.5 us on a walk of 2 MiB, 5.2 us through the same bytes (EPYC
-//! 9004 with 1 MiB of private cache, line ping-pong of 31 ns, 2026-11-24, `benchmarks/bare_copies.c`).
+//! sides find them there: 64 KiB take 2.5 us on a walk of 2 MiB, 5.2 us through the same bytes
+//! (EPYC 9004 with 1 MiB of private cache, line ping-pong of 31 ns, 2026-11-24,
+//! `benchmarks/bare_copies.c`).
 
 use towpath_machine::cores;
 use towpath_machine::resources::Caches;
@@ -15,12 +16,12 @@ pub(crate) const MOST_DOUBLINGS: u32 = 2;
 /// Bytes of the longest walk.
 pub(crate) const LONGEST: usize = SHORTEST << MOST_DOUBLINGS;
 
-/// Bytes between two messages: a reader's core reads ahead of what it is told to read. Where it fetches
-/// lines of the next message, its writer has to take them back.
+/// Bytes between two messages: a reader's core reads ahead of what it is told to read. Where it
+/// fetches lines of the next message, its writer has to take them back.
 pub(crate) const GAP: usize = 512;
 
-/// Longer walks pay where the cache that cores share has so many times the bytes of each core's own one: a window and a
-/// staging area go twice as far as that.
+/// Longer walks pay where the cache that cores share has so many times the bytes of each core's own
+/// one: a window and a staging area go twice as far as that.
 const LARGER: usize = 4;
 /// Largest private cache for which longer walks were measured.
 const LARGEST_PRIVATE: usize = 1 << 20;
@@ -36,7 +37,8 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) const SHORTEST: Walk = Walk { doublings: 0 };
 
-    /// The walk for a host with so many ranks of a job, for which `left` bytes are left; `None` without a limit.
+    /// The walk for a host with so many ranks of a job, for which `left` bytes are left; `None`
+    /// without a limit.
     pub(crate) fn of_host(ranks: usize, left: Option<u64>) -> Walk {
         let is_plenty = left.is_none_or(|left| left / PLENTY / LONGEST as u64 >= ranks as u64);
         // Ranks that take turns on a core find its caches full of other things anyway.

@@ -1,8 +1,9 @@
 //! A bulk window: a row of chunks through which a large message runs while both sides copy.
 //!
-//! The filler's line holds how many chunks were ever filled, at which count the message ends, and the length of each
-//! chunk; the drainer's line holds how many were drained. The counts run on from message to message, so a window needs
-//! no reset; it is free when both agree. Each word has one writer.
+//! The filler's line holds how many chunks were ever filled, at which count the message ends, and
+//! the length of each chunk; the drainer's line holds how many were drained. The counts run on from
+//! message to message, so a window needs no reset; it is free when both agree. Each word has one
+//! writer.
 
 use towpath_base::sync::{MappedWords, Words};
 
@@ -100,7 +101,8 @@ impl Shape {
 
     /// How far into the window a message of `length` bytes may reach that begins at count `start`.
     pub(crate) fn reach(self, start: u32, length: usize) -> usize {
-        // A packer leaves a few bytes of each chunk free where the next element does not fit: one chunk more.
+        // A packer leaves a few bytes of each chunk free where the next element does not fit: one
+        // chunk more.
         let chunks = length / self.chunk_bytes() + 2;
         self.place(start, start).saturating_add(chunks).min(self.places() as usize) * self.chunk_bytes()
     }
@@ -184,7 +186,8 @@ impl Window {
         (length as usize, self.words.load_relaxed(END) == count.wrapping_add(1))
     }
 
-    /// The drainer: everything before `count` is drained. Also whoever frees a window that the other side has left.
+    /// The drainer: everything before `count` is drained. Also whoever frees a window that the
+    /// other side has left.
     #[inline]
     pub(crate) fn drain(&self, count: u32) {
         self.words.store_release(DRAINED, count);
@@ -198,7 +201,8 @@ fn words(segment: &Segment, id: WindowId) -> MappedWords {
     unsafe { segment.words(at, WINDOW_LINES / 4) }
 }
 
-/// The count at which a window rests when nobody fills it: both counts, or `None` while it is being drained.
+/// The count at which a window rests when nobody fills it: both counts, or `None` while it is being
+/// drained.
 pub(crate) fn resting_count(segment: &Segment, id: WindowId) -> Option<u32> {
     let words = words(segment, id);
     let drained = words.load_acquire(DRAINED);

@@ -1,8 +1,9 @@
 //! How a rank's buffer is divided among those who write into it (the paper's two layouts).
 //!
-//! The first line of each sender's header never moves: sender i's is line i. Behind them all, without a topology, every
-//! sender has an equal share: what is left of its n-th part. With a topology every sender keeps the further lines of its
-//! header slot as payload, and the rest goes to the declared neighbours, by weight.
+//! The first line of each sender's header never moves: sender i's is line i. Behind them all,
+//! without a topology, every sender has an equal share: what is left of its n-th part. With a
+//! topology every sender keeps the further lines of its header slot as payload, and the rest goes
+//! to the declared neighbours, by weight.
 
 use super::shape::Shape;
 
@@ -22,7 +23,8 @@ pub(crate) fn flat(shape: &Shape) -> Division {
     (0..shape.ranks).map(|sender| place(shape, shape.ranks + sender * payload, payload)).collect()
 }
 
-/// The buffer of a rank whose neighbours have these weights (0: a stranger). Equal sections, where no neighbour would gain.
+/// The buffer of a rank whose neighbours have these weights (0: a stranger). Equal sections, where
+/// no neighbour would gain.
 pub(crate) fn shaped(shape: &Shape, weights: &[u64]) -> Division {
     let slot = shape.header_lines - 1;
     let headers = shape.ranks * shape.header_lines;
@@ -91,7 +93,8 @@ mod tests {
         }
         assert_eq!(flat(&shape(48, 8192, 64, 2))[5].bytes, 64);
         assert_eq!(shaped(&shape(48, 8192, 64, 2), &ring(48))[1].bytes, 1024);
-        // Three lines of 64 bytes for each of 48 ranks do not fit: nothing is declared that could be kept.
+        // Three lines of 64 bytes for each of 48 ranks do not fit: nothing is declared that could
+        // be kept.
         let tight = shape(48, 8192, 64, 3);
         assert_eq!(shaped(&tight, &ring(48)), flat(&tight));
     }

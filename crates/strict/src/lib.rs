@@ -1,10 +1,13 @@
-//! The strict mode: the channel of the Single-Chip Cloud Computer, with its budget, for the processes of one host.
+//! The strict mode: the channel of the Single-Chip Cloud Computer, with its budget, for the
+//! processes of one host.
 //!
-//! After Christgau and Schnor, "Awareness of MPI Virtual Process Topologies on the Single-Chip Cloud Computer" (2012), and
-//! RCKMPI, which it extends. Each rank owns a buffer of a few KiB, in which every other rank has an exclusive write section:
-//! remote write, local read. A stream of frames (`stream`) runs through each section by stop-and-wait (`section`), in
-//! chunks that fill it (`division`). A declared topology divides the buffer anew: the owner closes its gate, waits until every
-//! section is empty, and opens the gate on a new division. What the chip would have taken is counted (`mesh`).
+//! After Christgau and Schnor, "Awareness of MPI Virtual Process Topologies on the Single-Chip
+//! Cloud Computer" (2012), and RCKMPI, which it extends. Each rank owns a buffer of a few KiB, in
+//! which every other rank has an exclusive write section: remote write, local read. A stream of
+//! frames (`stream`) runs through each section by stop-and-wait (`section`), in chunks that fill it
+//! (`division`). A declared topology divides the buffer anew: the owner closes its gate, waits
+//! until every section is empty, and opens the gate on a new division. What the chip would have
+//! taken is counted (`mesh`).
 //!
 //! For study and for regression tests; nothing here is on the small path of the product.
 
@@ -49,8 +52,9 @@ pub const COPIED_LIMIT: usize = 16 * 1024;
 /// Bytes that may wait for one section; then messages are refused.
 const QUEUE_LIMIT: usize = 32 * 1024;
 
-/// Where the parts of the strict mode lie in a rank's part of the segment: a page with gate and measures, the table of
-/// places (pages of its own, since on the chip they are in private memory), then the buffer.
+/// Where the parts of the strict mode lie in a rank's part of the segment: a page with gate and
+/// measures, the table of places (pages of its own, since on the chip they are in private memory),
+/// then the buffer.
 #[derive(Clone, Copy)]
 struct Area {
     layout: towpath_shm::layout::Layout,
@@ -89,8 +93,8 @@ impl Area {
     }
 }
 
-/// The wire to all processes of this host (but oneself) within a budget. Peers are named by local rank inside, by
-/// [`PeerIndex`] to the [`Sink`].
+/// The wire to all processes of this host (but oneself) within a budget. Peers are named by local
+/// rank inside, by [`PeerIndex`] to the [`Sink`].
 pub struct Strict {
     /// Keeps the memory mapped to which everything else points.
     _segment: Segment,
@@ -118,8 +122,8 @@ pub struct Strict {
     counts: Counts,
 }
 
-// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used under the lock of
-// its lane.
+// SAFETY: the raw pointers lead into the segment, which lives as long as the wire; the wire is used
+// under the lock of its lane.
 unsafe impl Send for Strict {}
 
 impl Strict {
@@ -231,7 +235,8 @@ impl Strict {
         Ok(())
     }
 
-    /// Puts a frame into the stream to a local rank, and as much of it as possible into the section.
+    /// Puts a frame into the stream to a local rank, and as much of it as possible into the
+    /// section.
     fn post(&mut self, to: usize, frame: &Frame, write: impl FnOnce(*mut u8)) {
         let out = &mut self.outgoing[to];
         if out.lost {

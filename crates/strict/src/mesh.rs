@@ -1,5 +1,5 @@
-//! The chip's mesh (6 x 4 tiles of 2 cores, XY routing) and what moving lines over it costs: counted, and waited for on
-//! request.
+//! The chip's mesh (6 x 4 tiles of 2 cores, XY routing) and what moving lines over it costs:
+//! counted, and waited for on request.
 
 use towpath_machine::clock;
 
@@ -56,12 +56,14 @@ impl Mesh {
         distance(self.cores[one], self.cores[other])
     }
 
-    /// When a move of so many lines begins that is to be [`Mesh::finish`]ed; `None` where lines take what they take.
+    /// When a move of so many lines begins that is to be [`Mesh::finish`]ed; `None` where lines
+    /// take what they take.
     pub(crate) fn begin(&self) -> Option<f64> {
         (self.line_seconds + self.hop_seconds > 0.0).then(clock::seconds)
     }
 
-    /// Waits until the chip would have moved so many lines over so many hops. The core is busy with that on the chip too.
+    /// Waits until the chip would have moved so many lines over so many hops. The core is busy with
+    /// that on the chip too.
     pub(crate) fn finish(&self, begun: f64, lines: u64, hops: u32) {
         let end = begun + lines as f64 * (self.line_seconds + f64::from(hops) * self.hop_seconds);
         while clock::seconds() < end {

@@ -1,5 +1,5 @@
-//! The words of a section under a model checker, see [`towpath_base::model`]. Payload lies in checked cells: two sides that touch
-//! the same memory without order fail.
+//! The words of a section under a model checker, see [`towpath_base::model`]. Payload lies in
+//! checked cells: two sides that touch the same memory without order fail.
 
 use loom::sync::atomic::{Ordering, fence};
 use loom::thread;
@@ -38,8 +38,9 @@ fn take(reader: &Reader<Flags>, memory: &Memory, place: usize, seen: &mut Vec<u3
     }
 }
 
-/// The owner divides its buffer between two chunks of a sender that hears nothing of it: the sender's place moves, and the
-/// owner writes to the old one and to the table as soon as the sender is seen out.
+/// The owner divides its buffer between two chunks of a sender that hears nothing of it: the
+/// sender's place moves, and the owner writes to the old one and to the table as soon as the sender
+/// is seen out.
 #[test]
 fn a_buffer_is_divided_only_behind_its_senders() {
     let (waited, stepped) = (Reached::default(), Reached::default());

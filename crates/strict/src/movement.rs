@@ -1,4 +1,5 @@
-//! Moving: chunks out of the own buffer, frames out of chunks, and whatever waits into the buffers of others.
+//! Moving: chunks out of the own buffer, frames out of chunks, and whatever waits into the buffers
+//! of others.
 
 use towpath_base::sync::MappedWords;
 
@@ -21,7 +22,8 @@ impl Incoming {
         Incoming { reader: Reader::new(header), bytes: Bytes::default(), stalled: false }
     }
 
-    /// True when nothing of the sender lies in its section, and nothing will while the gate is closed.
+    /// True when nothing of the sender lies in its section, and nothing will while the gate is
+    /// closed.
     pub(super) fn is_out(&self) -> bool {
         self.reader.is_out()
     }

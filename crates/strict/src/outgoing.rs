@@ -1,4 +1,5 @@
-//! The stream to one local rank, as its sender sees it: queue, section, and what the owner has granted.
+//! The stream to one local rank, as its sender sees it: queue, section, and what the owner has
+//! granted.
 
 use towpath_base::control::{ControlPage, RankState};
 use towpath_base::sync::{MappedWords, Ordering, Words};
@@ -82,7 +83,8 @@ impl Outgoing {
         }
         let begun = mesh.begin();
         let length = self.queue.len().min(self.place.bytes as usize);
-        // SAFETY: the section is ours until committed, and the place of this division has room for the chunk.
+        // SAFETY: the section is ours until committed, and the place of this division has room for
+        // the chunk.
         unsafe {
             let into = self.buffer.add(self.place.offset as usize);
             std::ptr::copy_nonoverlapping(self.queue.front().as_ptr(), into, length);
@@ -100,7 +102,8 @@ impl Outgoing {
         true
     }
 
-    /// Reads what the owner has granted. The owner does not write there while the section is claimed.
+    /// Reads what the owner has granted. The owner does not write there while the section is
+    /// claimed.
     #[cold]
     fn learn(&mut self, division: u32, to: usize, shape: &Shape) {
         assert!(
@@ -112,7 +115,8 @@ impl Outgoing {
         self.division = division;
     }
 
-    /// A rank that runs without having opened its buffer uses another channel: it would never answer.
+    /// A rank that runs without having opened its buffer uses another channel: it would never
+    /// answer.
     #[cold]
     fn expect_strictness(&self, to: usize) {
         let runs = self.page().state.load(Ordering::Acquire) == RankState::Running as u32;

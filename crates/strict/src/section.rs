@@ -1,19 +1,25 @@
-//! The words of a section: the gate of a buffer and the flag of each header. The only lock-free part of the strict mode.
+//! The words of a section: the gate of a buffer and the flag of each header. The only lock-free
+//! part of the strict mode.
 //!
-//! A flag has one writer at a time: EMPTY and BUSY belong to the section's sender, FULL to the buffer's owner. Payload
-//! moves by stop-and-wait, one chunk in a section. The gate belongs to the owner: odd is closed, a new even value is a new
-//! division. It is the paper's internal barrier, of one buffer:
+//! A flag has one writer at a time: EMPTY and BUSY belong to the section's sender, FULL to the
+//! buffer's owner. Payload moves by stop-and-wait, one chunk in a section. The gate belongs to the
+//! owner: odd is closed, a new even value is a new division. It is the paper's internal barrier, of
+//! one buffer:
 //!
 //! * *revoke*: the owner closes the gate, then looks at the flags;
-//! * *revoked*: a flag that is seen EMPTY once is out, because its sender looks at the gate again after BUSY and before it
-//!   touches anything else (both sides have a full fence between their write and their look, so one of them sees the other);
-//! * *grant*: when all flags were seen, the owner writes where everybody's payload lies and opens the gate.
+//! * *revoked*: a flag that is seen EMPTY once is out, because its sender looks at the gate again
+//!   after BUSY and before it touches anything else (both sides have a full fence between their
+//!   write and their look, so one of them sees the other);
+//! * *grant*: when all flags were seen, the owner writes where everybody's payload lies and opens
+//!   the gate.
 //!
-//! All who own a section take part, members of the topology or not, and nobody needs to be inside MPI for it.
+//! All who own a section take part, members of the topology or not, and nobody needs to be inside
+//! MPI for it.
 
 use towpath_base::sync::{MappedWords, Ordering, Words, fence};
 
-/// Words that are also used for agreements between two writers, each of whom must see what the other wrote.
+/// Words that are also used for agreements between two writers, each of whom must see what the
+/// other wrote.
 pub(crate) trait Fenced: Words {
     /// Nothing moves across.
     fn fence(&self);
@@ -44,7 +50,8 @@ pub(crate) enum Claim {
     Taken,
     /// The buffer is being divided, or its owner has not started.
     Closed,
-    /// As [`Claim::Closed`], found out late: the owner may sleep until it sees the flag empty again.
+    /// As [`Claim::Closed`], found out late: the owner may sleep until it sees the flag empty
+    /// again.
     Stepped,
     /// The section is ours until [`Writer::commit`], by the division with this number.
     Granted(u32),

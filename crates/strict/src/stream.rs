@@ -68,8 +68,8 @@ pub(crate) trait Frames {
     /// Appends a frame whose payload `write` puts at the pointer that it gets.
     fn append_frame(&mut self, frame: &Frame, write: impl FnOnce(*mut u8));
 
-    /// Appends a frame of at most `capacity` bytes of payload; `write` says how many they are. Nothing is appended when it
-    /// says `None`.
+    /// Appends a frame of at most `capacity` bytes of payload; `write` says how many they are.
+    /// Nothing is appended when it says `None`.
     fn append_some(
         &mut self,
         frame: Frame,

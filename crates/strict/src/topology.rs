@@ -13,8 +13,8 @@ pub(super) struct Closing {
 }
 
 impl Strict {
-    /// A topology named `key` declares that these local ranks send to this one, each with a weight. The buffer is divided
-    /// anew, which [`Strict::has_granted`] tells.
+    /// A topology named `key` declares that these local ranks send to this one, each with a weight.
+    /// The buffer is divided anew, which [`Strict::has_granted`] tells.
     pub fn declare(&mut self, key: u64, sources: &[(usize, u64)]) {
         self.declared.insert(key, sources.to_vec());
         self.divide();
@@ -44,7 +44,8 @@ impl Strict {
         (0..self.shape.ranks).filter(|from| *from != self.own).map(section).collect()
     }
 
-    /// The sum of the weights over all topologies, for each rank; 0 for a stranger. An edge without weight counts too.
+    /// The sum of the weights over all topologies, for each rank; 0 for a stranger. An edge without
+    /// weight counts too.
     fn weights(&self) -> Vec<u64> {
         let mut weights = vec![0u64; self.shape.ranks];
         for &(rank, weight) in self.declared.values().flatten().filter(|(rank, _)| *rank != self.own) {
@@ -58,7 +59,8 @@ impl Strict {
         division::shaped(&self.shape, &self.weights())
     }
 
-    /// Closes the gate if the division must change. While it is closed already, the newest wish will count.
+    /// Closes the gate if the division must change. While it is closed already, the newest wish
+    /// will count.
     fn divide(&mut self) {
         if self.closing.is_none() && self.wanted() != self.division {
             self.gate.close();

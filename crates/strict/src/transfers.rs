@@ -1,4 +1,5 @@
-//! Large messages of the strict mode: pulled by their receiver, sent piece by piece in the stream to it.
+//! Large messages of the strict mode: pulled by their receiver, sent piece by piece in the stream
+//! to it.
 
 use towpath_base::transfer::{Source, Step, Target};
 
@@ -119,7 +120,8 @@ impl Pulls {
         place as u64
     }
 
-    /// The next bytes of a pull. `None` while a device is at work; else the token of the pull if it is complete.
+    /// The next bytes of a pull. `None` while a device is at work; else the token of the pull if it
+    /// is complete.
     ///
     /// # Panics
     /// When there is no such pull from this peer: then the shared memory is damaged.

@@ -1,5 +1,5 @@
-//! The card of a host: at which addresses its processes can be reached, and at which port each of them. Hosts exchange their
-//! cards through the launcher.
+//! The card of a host: at which addresses its processes can be reached, and at which port each of
+//! them. Hosts exchange their cards through the launcher.
 //!
 //! Which address to try first: one of a network in which this host has an address too; else in the
 //! order of the card, which begins with the fastest link. An address that this host has itself

@@ -1,7 +1,8 @@
 //! The head of a frame: what travels through a connection once both sides have proved who they are.
 //!
-//! A decoder of bytes from outside: no length or number of a frame is used before whoever takes it has checked it against
-//! what it knows, and anything else is [`Malformed`], which ends the connection.
+//! A decoder of bytes from outside: no length or number of a frame is used before whoever takes it
+//! has checked it against what it knows, and anything else is [`Malformed`], which ends the
+//! connection.
 #![forbid(unsafe_code)]
 
 use super::COPIED_LIMIT;
@@ -14,10 +15,12 @@ const LONG: u64 = 1024;
 
 /// Bytes in front of a long payload: the head, and zeros.
 ///
-/// The system puts bytes of a stream from the beginning of a page on when nothing else is under way, and what programs send lies a few
-/// bytes behind the beginning of a page too: 16, where malloc has asked the system for it. Processors of AMD with short fast
-/// `rep movsb` copy 2 GB/s instead of 50, and 25 a little further away, to where the destination lies 1 to 48 bytes behind the source
-/// modulo 4096 (measured 2026-11-22); a head of 24 bytes would put it there. The distance lies beyond what programs use.
+/// The system puts bytes of a stream from the beginning of a page on when nothing else is under
+/// way, and what programs send lies a few bytes behind the beginning of a page too: 16, where
+/// malloc has asked the system for it. Processors of AMD with short fast `rep movsb` copy 2 GB/s
+/// instead of 50, and 25 a little further away, to where the destination lies 1 to 48 bytes behind
+/// the source modulo 4096 (measured 2026-11-22); a head of 24 bytes would put it there. The
+/// distance lies beyond what programs use.
 pub(super) const LONG_FRONT: usize = 256;
 
 /// Bytes in front of a payload of so many.
@@ -33,7 +36,8 @@ pub(super) fn long_front(head: &[u8; HEAD_BYTES]) -> [u8; LONG_FRONT] {
     bytes
 }
 
-/// What asks for a region, when it comes by another way than the connection that the region will go through.
+/// What asks for a region, when it comes by another way than the connection that the region will go
+/// through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub(super) number: u32,
@@ -69,7 +73,8 @@ pub(super) struct Malformed;
 pub(super) enum Frame {
     /// A message of the engine; `length` bytes of payload follow.
     Message { protocol: u8, length: u32, words: [u64; 2] },
-    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever asks.
+    /// The first `wanted` bytes of the region `name` are wanted, for the pull `number` of whoever
+    /// asks.
     Pull { number: u32, name: u64, wanted: u64 },
     /// The region `name` is not wanted.
     Release { name: u64 },
@@ -82,7 +87,8 @@ pub(super) enum Frame {
 }
 
 impl Frame {
-    /// As it travels: kind, protocol, two zeros, a number of four bytes, two of eight; low bytes first.
+    /// As it travels: kind, protocol, two zeros, a number of four bytes, two of eight; low bytes
+    /// first.
     pub(super) fn encode(&self) -> [u8; HEAD_BYTES] {
         let (kind, protocol, short, words) = match *self {
             Frame::Message { protocol, length, words } => (1, protocol, length, words),

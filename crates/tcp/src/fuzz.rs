@@ -1,5 +1,5 @@
-//! The decoders of TCP, each fed with any bytes: for `make fuzz`, and in short runs as tests of this crate. What a decoder
-//! must keep to is asserted here.
+//! The decoders of TCP, each fed with any bytes: for `make fuzz`, and in short runs as tests of
+//! this crate. What a decoder must keep to is asserted here.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -30,7 +30,8 @@ pub fn card(bytes: &[u8]) {
     }
 }
 
-/// The messages with which a connection opens. Nobody finds a right hash by chance, so each comes with it as well.
+/// The messages with which a connection opens. Nobody finds a right hash by chance, so each comes
+/// with it as well.
 pub fn hello(bytes: &[u8]) {
     let key = Key::of_secret(b"fuzz");
     let mut message = [0; HELLO_BYTES];
@@ -156,8 +157,9 @@ impl Sink for Seen {
     fn lost(&mut self, _peer: PeerIndex) {}
 }
 
-/// A whole connection after its proof, told anything in any pieces (a byte of length, the bytes): it must come to the same
-/// as frames that are read one by one, and not write beside the memory of a pull.
+/// A whole connection after its proof, told anything in any pieces (a byte of length, the bytes):
+/// it must come to the same as frames that are read one by one, and not write beside the memory of
+/// a pull.
 pub fn input(bytes: &[u8]) {
     let Ok((own, mut peer)) = UnixStream::pair() else { return };
     if own.set_nonblocking(true).and_then(|()| peer.set_nonblocking(true)).is_err() {

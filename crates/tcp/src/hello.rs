@@ -1,11 +1,13 @@
-//! How two processes of a job prove to each other, when a connection opens, that both know the job's key.
+//! How two processes of a job prove to each other, when a connection opens, that both know the
+//! job's key.
 //!
-//! Whoever connects says who it is with a number of its own and a keyed hash of both (hello); the other side answers with
-//! a number of its own and a keyed hash of all (challenge); the first one answers with another hash of the same
-//! (proof); then the second one says whether it takes the connection (verdict). The key itself never travels, a stranger
-//! who does not know it is not answered at all, and what was recorded on another connection proves nothing, because both
-//! numbers are random. The hash is HMAC-SHA256 (RFC 2104). What follows on the connection is neither encrypted nor
-//! authenticated.
+//! Whoever connects says who it is with a number of its own and a keyed hash of both (hello); the
+//! other side answers with a number of its own and a keyed hash of all (challenge); the first one
+//! answers with another hash of the same (proof); then the second one says whether it takes the
+//! connection (verdict). The key itself never travels, a stranger who does not know it is not
+//! answered at all, and what was recorded on another connection proves nothing, because both
+//! numbers are random. The hash is HMAC-SHA256 (RFC 2104). What follows on the connection is
+//! neither encrypted nor authenticated.
 //!
 //! A decoder of bytes from outside: every message has a fixed length and is compared as a whole.
 #![forbid(unsafe_code)]
@@ -96,8 +98,8 @@ impl Hello {
         bytes
     }
 
-    /// The proof that answers a challenge; `None` when whoever sent the challenge does not know the key, or answered
-    /// another hello.
+    /// The proof that answers a challenge; `None` when whoever sent the challenge does not know the
+    /// key, or answered another hello.
     pub(super) fn proof(&self, key: &Key, challenge: &[u8; CHALLENGE_BYTES]) -> Option<[u8; PROOF_BYTES]> {
         let (nonce, hash) = challenge.split_first_chunk::<16>()?;
         equal(hash, &key.hash(&[b"challenge", &self.said(), nonce])).then(|| self.proof_of(key, nonce))

@@ -1,8 +1,9 @@
-//! What arrives from one peer: frames out of a buffer, and bytes of pulls straight into the memory of the program. Large
-//! path, except for a message that arrives alone: one read.
+//! What arrives from one peer: frames out of a buffer, and bytes of pulls straight into the memory
+//! of the program. Large path, except for a message that arrives alone: one read.
 //!
-//! While a pull is under way, the next read puts the bytes behind a head to where the pull's next bytes go. If they
-//! turn out to be something else, they are moved to the buffer; that memory belongs to the pull all the while.
+//! While a pull is under way, the next read puts the bytes behind a head to where the pull's next
+//! bytes go. If they turn out to be something else, they are moved to the buffer; that memory
+//! belongs to the pull all the while.
 
 use std::os::fd::OwnedFd;
 
@@ -16,7 +17,8 @@ use towpath_transport::{Header, Sink};
 
 /// Bytes of a buffer: the longest frame, and as much again.
 pub(super) const BUFFER_BYTES: usize = 2 * (COPIED_LIMIT + LONG_FRONT);
-/// Bytes that are put to where they probably go, at most: what turns out to be something else must fit into a buffer.
+/// Bytes that are put to where they probably go, at most: what turns out to be something else must
+/// fit into a buffer.
 const GUESS_BYTES: usize = BUFFER_BYTES - LONG_FRONT;
 /// Buffers kept for later.
 const SPARE_BUFFERS: usize = 4;
@@ -61,7 +63,8 @@ pub(super) struct Input {
     end: usize,
     /// The pull whose bytes come next, and how many of them are left in this piece.
     data: Option<(u32, usize)>,
-    /// The pull that was asked for first, of those that are not complete: its data is expected next.
+    /// The pull that was asked for first, of those that are not complete: its data is expected
+    /// next.
     expected: std::collections::VecDeque<u32>,
     /// Bytes read in all.
     pub(super) read: u64,
@@ -117,7 +120,8 @@ impl Input {
             }
         };
         let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
-        // SAFETY: the buffer is ours, and the memory behind the target of a pull is, until the pull is complete.
+        // SAFETY: the buffer is ours, and the memory behind the target of a pull is, until the pull
+        // is complete.
         let moved = unsafe { socket::read(socket, &rows[..count]) };
         self.buffer = Some(buffer);
         let got = match moved {
@@ -199,7 +203,8 @@ impl Input {
         }
     }
 
-    /// Of `got` bytes the first `ahead` are in the buffer, the rest at the place of a pull: they stay there if they belong there.
+    /// Of `got` bytes the first `ahead` are in the buffer, the rest at the place of a pull: they
+    /// stay there if they belong there.
     fn guessed<S: Sink>(&mut self, at: *mut u8, ahead: usize, got: usize, desk: &mut Desk<'_, S>) {
         self.end = got.min(ahead);
         let mut beyond = got.saturating_sub(ahead);
@@ -227,7 +232,8 @@ impl Input {
     fn keep(&mut self, from: *const u8, length: usize) {
         if let Some(buffer) = &mut self.buffer {
             let room = &mut buffer[self.end..self.end + length];
-            // SAFETY: a read has just put so many bytes there, and the place belongs to the pull until it is complete.
+            // SAFETY: a read has just put so many bytes there, and the place belongs to the pull
+            // until it is complete.
             unsafe { std::ptr::copy_nonoverlapping(from, room.as_mut_ptr(), length) };
             self.end += length;
         }

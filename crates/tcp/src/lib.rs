@@ -1,12 +1,14 @@
-//! TCP between hosts: one connection for each pair of processes, opened when the first of them has something to say.
+//! TCP between hosts: one connection for each pair of processes, opened when the first of them has
+//! something to say.
 //!
-//! A connection carries frames (`frame`) in the order of the calls. Messages go out at once with their payload gathered
-//! from where it lies; a large message is asked for by its receiver, written from the sender's memory and read into the
-//! receiver's. Nothing is parsed before both ends have proved that they know the key of the job (`hello`). A connection
-//! that breaks before anything went over it is opened again; after that the peer is lost, and [`Tcp::losses`] say why.
+//! A connection carries frames (`frame`) in the order of the calls. Messages go out at once with
+//! their payload gathered from where it lies; a large message is asked for by its receiver, written
+//! from the sender's memory and read into the receiver's. Nothing is parsed before both ends have
+//! proved that they know the key of the job (`hello`). A connection that breaks before anything
+//! went over it is opened again; after that the peer is lost, and [`Tcp::losses`] say why.
 //!
-//! Small path: a message is one write on one side and one read on the other, on the sockets themselves while the process has
-//! only a few; with more, an epoll descriptor says which to read.
+//! Small path: a message is one write on one side and one read on the other, on the sockets
+//! themselves while the process has only a few; with more, an epoll descriptor says which to read.
 
 mod card;
 mod frame;
@@ -47,18 +49,21 @@ use towpath_transport::ticks::ticks;
 use towpath_transport::{Header, Losses, NoResource, RegionKey, Sink};
 use transfers::{Pulls, Push};
 
-/// Largest copied message in bytes: beyond it the two copies that a message takes cost more than to ask for it.
+/// Largest copied message in bytes: beyond it the two copies that a message takes cost more than to
+/// ask for it.
 pub const COPIED_LIMIT: usize = 64 * 1024;
 /// Up to so many connections are looked at one by one; more are asked for all at once.
 const FEW: usize = 2;
-/// Looks at few connections between two looks at everything else (who wants to connect, what is being opened).
+/// Looks at few connections between two looks at everything else (who wants to connect, what is
+/// being opened).
 const LOOKS: u32 = 32;
-/// Everything is looked at after so many ticks of the processor too, about a millisecond: for whoever computes most of the time.
+/// Everything is looked at after so many ticks of the processor too, about a millisecond: for
+/// whoever computes most of the time.
 const LONG: u64 = 1 << 21;
 /// Reads of one connection in one progress.
 const READS: usize = 8;
-/// Reads without a sleep in between after which a connection among few is not watched any more: every packet costs its
-/// sender more while somebody watches.
+/// Reads without a sleep in between after which a connection among few is not watched any more:
+/// every packet costs its sender more while somebody watches.
 const READS_AWAKE: u32 = 32;
 
 /// A socket on which the processes of other hosts reach this one.
@@ -133,7 +138,8 @@ struct Peer {
     /// Attempts at connecting so far, and what the last one at each place came to.
     attempts: usize,
     refusals: Vec<String>,
-    /// Since when attempts at some place have come to silence: nobody refused them, nobody said a word.
+    /// Since when attempts at some place have come to silence: nobody refused them, nobody said a
+    /// word.
     silent: Option<Instant>,
     /// One of the last round did.
     was_silent: bool,
@@ -147,7 +153,8 @@ enum Request {
     Release { place: u32, name: u64 },
 }
 
-/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to the [`Sink`].
+/// The wire to the processes of other hosts. Peers are named by place inside, by [`PeerIndex`] to
+/// the [`Sink`].
 pub struct Tcp {
     own: u32,
     key: Key,
@@ -239,8 +246,9 @@ impl Tcp {
         self
     }
 
-    /// A descriptor that is readable when [`Tcp::progress`] may find something, for whoever sleeps and has called
-    /// [`Tcp::watch_all`] before. Waits of this wire end by time too: whoever sleeps looks again after a tenth of a second.
+    /// A descriptor that is readable when [`Tcp::progress`] may find something, for whoever sleeps
+    /// and has called [`Tcp::watch_all`] before. Waits of this wire end by time too: whoever sleeps
+    /// looks again after a tenth of a second.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.descriptor()
     }
@@ -255,7 +263,8 @@ impl Tcp {
         self.losses.clone()
     }
 
-    /// As [`towpath_transport::Wire::copied_row`] and [`towpath_transport::Wire::short`], to the peer at `place`.
+    /// As [`towpath_transport::Wire::copied_row`] and [`towpath_transport::Wire::short`], to the
+    /// peer at `place`.
     ///
     /// # Safety
     /// As there.
@@ -356,8 +365,9 @@ impl Tcp {
         self.regions.take(key.0[0]).is_some()
     }
 
-    /// As [`towpath_transport::Wire::pull`], from the peer at `place`. It is asked by the connection, unless this process may do so `otherwise`,
-    /// in such a way that [`Tcp::asked`] is called there, and has done so.
+    /// As [`towpath_transport::Wire::pull`], from the peer at `place`. It is asked by the
+    /// connection, unless this process may do so `otherwise`, in such a way that [`Tcp::asked`] is
+    /// called there, and has done so.
     ///
     /// # Safety
     /// As there.
@@ -426,7 +436,8 @@ impl Tcp {
         moved | self.report(sink)
     }
 
-    /// Whether nobody had looked at everything for long before the last progress: the program asks seldom.
+    /// Whether nobody had looked at everything for long before the last progress: the program asks
+    /// seldom.
     #[inline]
     pub fn was_late(&self) -> bool {
         self.late
@@ -483,8 +494,8 @@ impl Tcp {
                         self.released.push(region.token);
                     }
                 }
-                // Who has gone since gets nothing; what it could have is taken back when that is reported. But what it gave
-                // back before it left is free.
+                // Who has gone since gets nothing; what it could have is taken back when that is
+                // reported. But what it gave back before it left is free.
                 Request::Pull { place, .. } if !matches!(self.peers[place as usize].link, Link::Open(_)) => {}
                 Request::Pull { place, number, name, wanted } => match self.taken(place, name) {
                     Some(region) => {
@@ -535,6 +546,6 @@ impl Tcp {
     }
 }
 
-// SAFETY: the raw pointers in outputs and pulls lead to memory that `publish` and `pull` were promised to live; the wire is
-// used under the lock of its lane.
+// SAFETY: the raw pointers in outputs and pulls lead to memory that `publish` and `pull` were
+// promised to live; the wire is used under the lock of its lane.
 unsafe impl Send for Tcp {}

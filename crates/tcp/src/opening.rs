@@ -1,14 +1,17 @@
-//! Opening connections: attempts of this process, and strangers, which have connected and proved nothing yet.
+//! Opening connections: attempts of this process, and strangers, which have connected and proved
+//! nothing yet.
 //!
-//! Two processes may connect to each other at the same time. Then the connection that the process with the smaller number
-//! opened is kept, once that process has sent its proof: it refuses the other one, and the other process gives its own
-//! attempt up when it has proof of who connects. Before its proof is out nobody can have taken its connection, so it
-//! rather takes the other one: its own attempt may have come to a place where nobody ever answers. Whoever was refused
-//! waits for the connection of the other side, and tries again if none comes.
+//! Two processes may connect to each other at the same time. Then the connection that the process
+//! with the smaller number opened is kept, once that process has sent its proof: it refuses the
+//! other one, and the other process gives its own attempt up when it has proof of who connects.
+//! Before its proof is out nobody can have taken its connection, so it rather takes the other one:
+//! its own attempt may have come to a place where nobody ever answers. Whoever was refused waits
+//! for the connection of the other side, and tries again if none comes.
 //!
-//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than [`STRANGERS`] beyond as
-//! many as the job has processes and those that have said a hello with the key. A hello counts once, so one that was
-//! recorded takes one place however often it is said. Where there are too many, those go first whose address has the most.
+//! Strangers cost a bounded amount: a fixed buffer each, no answer without the key, no more than
+//! [`STRANGERS`] beyond as many as the job has processes and those that have said a hello with the
+//! key. A hello counts once, so one that was recorded takes one place however often it is said.
+//! Where there are too many, those go first whose address has the most.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +23,8 @@ use super::hello::{self, CHALLENGE_BYTES, HELLO_BYTES, Hello, Key, Nonce, PROOF_
 use super::poll::{Poll, Whose};
 use super::socket::{self, Moved, STRANGERS};
 
-/// How long an address may take to answer, and how long the system may refuse connections that wait to be accepted.
+/// How long an address may take to answer, and how long the system may refuse connections that wait
+/// to be accepted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A message of fixed length on its way in.
@@ -97,7 +101,8 @@ impl Attempt {
         matches!(self.stage, Stage::Verdict(_))
     }
 
-    /// Whether it failed without a word from the other side: nobody answered, or somebody closed at once.
+    /// Whether it failed without a word from the other side: nobody answered, or somebody closed at
+    /// once.
     pub(super) fn came_to_silence(&self, error: &io::Error) -> bool {
         use io::ErrorKind::{ConnectionReset, TimedOut, UnexpectedEof};
         !self.has_proved() && matches!(error.kind(), TimedOut | UnexpectedEof | ConnectionReset)
@@ -225,8 +230,9 @@ impl Strangers {
         }
     }
 
-    /// Sends one of those away who have said nothing: the oldest from the address with the most of them, so that a flood from
-    /// one host does not drive those of other hosts away. False when there is none.
+    /// Sends one of those away who have said nothing: the oldest from the address with the most of
+    /// them, so that a flood from one host does not drive those of other hosts away. False when
+    /// there is none.
     fn send_silent_away(&mut self) -> bool {
         // How many there are of each address, and the oldest.
         let mut silent: BTreeMap<Option<IpAddr>, (usize, u32)> = BTreeMap::new();
@@ -237,7 +243,8 @@ impl Strangers {
         most.is_some_and(|(_, oldest)| self.all.remove(&oldest).is_some())
     }
 
-    /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong is sent away.
+    /// Hears one stranger out; `None` while it is not proved who it is. Whoever says anything wrong
+    /// is sent away.
     pub(super) fn hear(&mut self, number: u32, own: u32, key: &Key) -> Option<Proved> {
         let mut stranger = self.all.remove(&number)?;
         let was_said = |new: &Hello| {

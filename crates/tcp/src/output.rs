@@ -1,8 +1,8 @@
-//! What waits to be written to one peer: whole frames in private memory, and pieces of regions that are written straight
-//! from the memory of the program. Large path.
+//! What waits to be written to one peer: whole frames in private memory, and pieces of regions that
+//! are written straight from the memory of the program. Large path.
 //!
-//! Order in the stream: frames in the order in which they were sent; pieces of regions between them, whenever no frame
-//! waits. A piece of which a part is out is finished before anything else.
+//! Order in the stream: frames in the order in which they were sent; pieces of regions between
+//! them, whenever no frame waits. A piece of which a part is out is finished before anything else.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -61,8 +61,8 @@ impl Output {
         self.queue.is_empty() && self.piece.as_ref().is_none_or(|piece| piece.begun == 0)
     }
 
-    /// Writes a message with its payload in a row, and keeps what the socket does not take. The connection must be open
-    /// and [`Output::lets_pass`].
+    /// Writes a message with its payload in a row, and keeps what the socket does not take. The
+    /// connection must be open and [`Output::lets_pass`].
     ///
     /// # Safety
     /// `payload` must be readable for `length` bytes.
@@ -111,7 +111,8 @@ impl Output {
     /// `payload` must be readable for `length` bytes.
     unsafe fn append(&mut self, payload: *const u8, length: usize) {
         if length > 0 {
-            // SAFETY: promised by the caller. Others may write to the memory at the same time only by mistake.
+            // SAFETY: promised by the caller. Others may write to the memory at the same time only
+            // by mistake.
             self.queue.append(unsafe { std::slice::from_raw_parts(payload, length) });
         }
     }
@@ -129,7 +130,8 @@ impl Output {
         self.pushes.push_back(push);
     }
 
-    /// Writes what the socket takes. Tokens of regions that are out go to `released`. `Moved::None` when nothing went.
+    /// Writes what the socket takes. Tokens of regions that are out go to `released`. `Moved::None`
+    /// when nothing went.
     pub(super) fn flush(&mut self, socket: &OwnedFd, released: &mut Vec<u64>) -> Moved {
         let mut total = 0;
         loop {
@@ -140,7 +142,8 @@ impl Output {
             }
             let wanted: usize = rows[..count].iter().map(|row| row.iov_len).sum();
             let mut rows = rows;
-            // SAFETY: the rows are the own queue and head, and memory that `Wire::publish` was promised to live.
+            // SAFETY: the rows are the own queue and head, and memory that `Wire::publish` was
+            // promised to live.
             match unsafe { socket::write(socket, &mut rows[..count]) } {
                 Moved::Some(gone) => {
                     total += gone;
@@ -156,7 +159,8 @@ impl Output {
         }
     }
 
-    /// Takes the next piece of the first push, where none is on its way; true when a packer has moved.
+    /// Takes the next piece of the first push, where none is on its way; true when a packer has
+    /// moved.
     fn prepare(&mut self, released: &mut Vec<u64>) -> bool {
         let Some(push) = self.pushes.front_mut().filter(|_| self.piece.is_none()) else { return false };
         if push.left == 0 {

@@ -1,5 +1,5 @@
-//! One epoll descriptor for all sockets of a wire: asked without waiting while the process is busy, slept on by
-//! whoever waits for the process.
+//! One epoll descriptor for all sockets of a wire: asked without waiting while the process is busy,
+//! slept on by whoever waits for the process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -56,7 +56,8 @@ impl Poll {
         if writing { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN }
     }
 
-    /// Watches a socket: for bytes to read, and for room to write where that is wanted. It is forgotten when it is closed.
+    /// Watches a socket: for bytes to read, and for room to write where that is wanted. It is
+    /// forgotten when it is closed.
     pub(super) fn watch(&self, socket: &OwnedFd, whose: Whose, writing: bool) -> std::io::Result<()> {
         Ok(epoll::add(&self.epoll, socket, whose.encode(), Poll::flags(writing))?)
     }

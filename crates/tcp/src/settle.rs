@@ -14,8 +14,9 @@ use towpath_transport::Sink;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Times that each place of a peer is tried.
 const ROUNDS: usize = 5;
-/// How long a peer is tried that is silent. The system of a process that computes keeps only so many of those who connect waiting,
-/// and answers no others; and a process that many connect to sends those away who have said nothing for the longest time.
+/// How long a peer is tried that is silent. The system of a process that computes keeps only so
+/// many of those who connect waiting, and answers no others; and a process that many connect to
+/// sends those away who have said nothing for the longest time.
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl Tcp {
@@ -158,7 +159,8 @@ impl Tcp {
         }
     }
 
-    /// Hears a stranger out; takes its connection if it is a process of the job and none is preferred.
+    /// Hears a stranger out; takes its connection if it is a process of the job and none is
+    /// preferred.
     fn hear(&mut self, number: u32) {
         let Some(Proved { socket, from }) = self.strangers.hear(number, self.own, &self.key) else { return };
         let Some(place) = self.peers.iter().position(|peer| peer.contact.peer.0 == from) else { return };
@@ -166,7 +168,8 @@ impl Tcp {
             // No verdict is one too: an attempt that has failed.
             Link::Lost => return,
             Link::None | Link::Later(_) => true,
-            // Both sides open a connection: that of the smaller number is kept, if the other side may have taken it.
+            // Both sides open a connection: that of the smaller number is kept, if the other side
+            // may have taken it.
             Link::Opening(attempt) => from < self.own || !attempt.has_proved(),
             Link::Open(_) | Link::Left => false,
         };
@@ -197,7 +200,8 @@ impl Tcp {
         self.write(place);
     }
 
-    /// Watches all connections, those with something to write for room too: to be called before a sleep on the descriptor.
+    /// Watches all connections, those with something to write for room too: to be called before a
+    /// sleep on the descriptor.
     pub fn watch_all(&mut self) {
         for place in &self.open {
             let peer = &mut self.peers[*place as usize];
@@ -213,7 +217,8 @@ impl Tcp {
         }
     }
 
-    /// Ends the watch of a connection that is read all the time, unless there are so many that the watch says which to read.
+    /// Ends the watch of a connection that is read all the time, unless there are so many that the
+    /// watch says which to read.
     pub(super) fn leave_alone(&mut self, place: usize) {
         let few = self.open.len() <= FEW;
         if let Link::Open(connection) = &mut self.peers[place].link {
@@ -225,7 +230,8 @@ impl Tcp {
         }
     }
 
-    /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that this is known.
+    /// The peer has left MPI. It expects nothing more, and hears by the end of the connection that
+    /// this is known.
     pub(super) fn part(&mut self, place: usize) {
         self.peers[place].has_left = true;
         let reason = format!("rank {} has left MPI", self.peers[place].contact.peer.0);
@@ -237,7 +243,8 @@ impl Tcp {
         let peer = &self.peers[place];
         let Link::Open(connection) = &peer.link else { return };
         if peer.output.written == 0 && connection.input.read == 0 && !self.leaving {
-            // Nothing is lost: another connection will do. If the other side thinks otherwise, that is heard from it.
+            // Nothing is lost: another connection will do. If the other side thinks otherwise, that
+            // is heard from it.
             self.close(place);
             self.peers[place].listed = false;
             self.list(place);
@@ -260,7 +267,8 @@ impl Tcp {
         (peer.link, peer.output, peer.listed) = (Link::Left, Output::default(), false);
     }
 
-    /// Forgets the connection of a peer. It ends even if a process that the program has forked holds its socket too.
+    /// Forgets the connection of a peer. It ends even if a process that the program has forked
+    /// holds its socket too.
     fn close(&mut self, place: usize) {
         if let Link::Open(connection) = &self.peers[place].link {
             self.poll.forget(&connection.socket);
@@ -310,8 +318,8 @@ impl Tcp {
         if peer.has_left { sink.left(peer.contact.peer) } else { sink.lost(peer.contact.peer) }
     }
 
-    /// Says to all peers that this process leaves MPI: [`Tcp::busy`] until they have said so too. To be called when nothing
-    /// else is under way; after it, nothing may be sent.
+    /// Says to all peers that this process leaves MPI: [`Tcp::busy`] until they have said so too.
+    /// To be called when nothing else is under way; after it, nothing may be sent.
     pub fn leave(&mut self) {
         self.leaving = true;
         for index in 0..self.open.len() {

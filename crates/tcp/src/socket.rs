@@ -1,4 +1,5 @@
-//! The system's sockets: opening them, and reading and writing straight from and into the memory of the program.
+//! The system's sockets: opening them, and reading and writing straight from and into the memory of
+//! the program.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -61,7 +62,8 @@ pub(super) fn row(pointer: *const u8, length: usize) -> libc::iovec {
 /// # Safety
 /// The rows must be readable.
 pub(super) unsafe fn write(socket: &OwnedFd, rows: &mut [libc::iovec]) -> Moved {
-    // SAFETY: a message header of zeros is empty; it names the rows, for whose memory the caller vouches.
+    // SAFETY: a message header of zeros is empty; it names the rows, for whose memory the caller
+    // vouches.
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = rows.as_mut_ptr();
@@ -145,7 +147,8 @@ pub(super) type Accepted = (OwnedFd, Option<IpAddr>);
 /// The next connection that waits; `None` when none does.
 ///
 /// # Errors
-/// The system has no room for the one that waits: the limit of open files is reached, or memory is short.
+/// The system has no room for the one that waits: the limit of open files is reached, or memory is
+/// short.
 pub(super) fn accept(listener: &OwnedFd) -> io::Result<Option<Accepted>> {
     let (socket, address) = match acceptfrom_with(listener, FLAGS) {
         Ok(accepted) => accepted,
@@ -184,8 +187,8 @@ pub(super) fn connected(socket: &OwnedFd) -> Option<io::Result<()>> {
     }
 }
 
-/// Files that connections to so many peers take at most: twice as many, because a connection may be opened from both sides
-/// for a moment, and strangers.
+/// Files that connections to so many peers take at most: twice as many, because a connection may be
+/// opened from both sides for a moment, and strangers.
 fn files_for(peers: usize) -> u64 {
     2 * peers as u64 + STRANGERS as u64
 }
@@ -203,7 +206,8 @@ pub(super) fn refusal(error: &io::Error, peers: usize) -> String {
     }
 }
 
-/// Lets this process open the files for connections to so many peers more than it may now, where the system allows it.
+/// Lets this process open the files for connections to so many peers more than it may now, where
+/// the system allows it.
 pub(super) fn raise_limit(peers: usize) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

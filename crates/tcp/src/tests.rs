@@ -86,7 +86,8 @@ fn turns(wires: &mut [(Tcp, Inbox)], count: usize) {
     (0..count).for_each(|_| turn(wires));
 }
 
-/// A connection as a process of the job with this key would make it: what the wire says to its proof.
+/// A connection as a process of the job with this key would make it: what the wire says to its
+/// proof.
 fn shake_hands(wire: &mut [(Tcp, Inbox)], place: SocketAddr, hello: Hello, key: &Key) -> Option<(TcpStream, Vec<u8>)> {
     let mut stream = TcpStream::connect(place).unwrap();
     stream.write_all(&hello.encode(key)).unwrap();

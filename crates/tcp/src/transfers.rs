@@ -70,7 +70,8 @@ impl Pulls {
         self.places.get_mut(number as usize)?.as_mut().filter(|pull| pull.from == from)
     }
 
-    /// Where the next bytes of a pull from this peer go, and how many are missing, where they go to a row.
+    /// Where the next bytes of a pull from this peer go, and how many are missing, where they go to
+    /// a row.
     pub(super) fn row(&mut self, from: u32, number: u32) -> Option<(*mut u8, usize)> {
         match self.of(from, number)?.target {
             Target::Bytes { pointer, length } if length > 0 => Some((pointer, length)),
@@ -86,7 +87,8 @@ impl Pulls {
     /// Hands bytes to a pull that expects them.
     ///
     /// # Safety
-    /// `bytes` must be readable for `length`; or be where [`Pulls::row`] said that they go: then they stay there.
+    /// `bytes` must be readable for `length`; or be where [`Pulls::row`] said that they go: then
+    /// they stay there.
     pub(super) unsafe fn take(&mut self, from: u32, number: u32, bytes: *const u8, length: usize) -> Taken {
         let Some(pull) = self.of(from, number) else { return Taken::All };
         match &mut pull.target {

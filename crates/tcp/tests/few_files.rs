@@ -1,5 +1,5 @@
-//! TCP in a process that may not open as many files as its connections need: a sentence says so, and nobody waits for ever.
-//! The limit holds for the whole process: so there is one test here.
+//! TCP in a process that may not open as many files as its connections need: a sentence says so,
+//! and nobody waits for ever. The limit holds for the whole process: so there is one test here.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -44,7 +44,8 @@ fn take_all_but(left: usize) -> Vec<File> {
     taken
 }
 
-/// Sends from the second process to the first one until one of them has lost the other: its sentence.
+/// Sends from the second process to the first one until one of them has lost the other: its
+/// sentence.
 fn loss(wires: &mut [(Tcp, Inbox); 2], loser: usize) -> String {
     let header = Header { protocol: 1, words: [0; 2] };
     if wires[1].1.lost.is_empty() {

@@ -12,8 +12,8 @@ use crate::SHORT_BYTES;
 #[inline(always)]
 pub unsafe fn short(from: *const u8, to: *mut u8, length: usize) {
     debug_assert!(length <= SHORT_BYTES);
-    // SAFETY: every branch stays inside `length` bytes: two accesses of a width up to the length, overlapping in the
-    // middle, cover a row of one to two widths.
+    // SAFETY: every branch stays inside `length` bytes: two accesses of a width up to the length,
+    // overlapping in the middle, cover a row of one to two widths.
     unsafe {
         match length {
             0 => {}
@@ -48,12 +48,13 @@ unsafe fn ends<T: Copy>(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
-/// Moves the next bytes of `source` to `target`: straight, where one of them is a row or the target knows how to take
-/// them from the source's memory, else through `bounce`. Says how many bytes moved; `None` when one of them waits for a
-/// device.
+/// Moves the next bytes of `source` to `target`: straight, where one of them is a row or the target
+/// knows how to take them from the source's memory, else through `bounce`. Says how many bytes
+/// moved; `None` when one of them waits for a device.
 ///
 /// # Safety
-/// The memory behind both must live; `held` counts bytes of `bounce` that wait for the target and is 0 at first.
+/// The memory behind both must live; `held` counts bytes of `bounce` that wait for the target and
+/// is 0 at first.
 pub unsafe fn across(source: &mut Source, target: &mut Target, bounce: &mut [u8], held: &mut usize) -> Option<usize> {
     if *held > 0 {
         // SAFETY: handed through.

@@ -2,7 +2,8 @@
 
 use towpath_machine::memory::Shortage;
 
-/// Errors of setting up wires. Running wires answer [`NoResource`](crate::NoResource) or nothing at all.
+/// Errors of setting up wires. Running wires answer [`NoResource`](crate::NoResource) or nothing at
+/// all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The number of ranks of this host does not fit the segment's layout.

@@ -1,5 +1,6 @@
-//! Why peers on other hosts are lost. A wire (connections, frames, libfabric) notes it when it happens; whoever reports the
-//! error to the program asks later, when the wire itself may be in use. Wires that lead to the same peers share one list.
+//! Why peers on other hosts are lost. A wire (connections, frames, libfabric) notes it when it
+//! happens; whoever reports the error to the program asks later, when the wire itself may be in
+//! use. Wires that lead to the same peers share one list.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +19,8 @@ impl Losses {
         reasons.entry(peer).or_insert_with(|| reason.to_owned());
     }
 
-    /// Why a peer is lost, in words; `None` when it is not, or when no wire has noted why (the launcher says that its process has ended).
+    /// Why a peer is lost, in words; `None` when it is not, or when no wire has noted why (the
+    /// launcher says that its process has ended).
     pub fn of(&self, peer: PeerIndex) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&peer).cloned()
     }

@@ -10,7 +10,8 @@ pub trait Payload {
     /// Copies the first `taken` bytes.
     ///
     /// # Safety
-    /// `taken` must be at most [`Payload::length`] and `to` writable for so many bytes, outside the wire's memory.
+    /// `taken` must be at most [`Payload::length`] and `to` writable for so many bytes, outside the
+    /// wire's memory.
     unsafe fn copy_to(self, to: *mut u8, taken: usize);
 
     /// The bytes in a row, when all are here.

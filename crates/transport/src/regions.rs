@@ -1,6 +1,7 @@
 //! The table of regions that this process has published and nobody has begun to pull.
 //!
-//! A key is an index and a generation, so a key of a region that was withdrawn or pulled never names a later one.
+//! A key is an index and a generation, so a key of a region that was withdrawn or pulled never
+//! names a later one.
 
 use towpath_base::transfer::Source;
 

@@ -11,6 +11,7 @@ pub struct Section {
     pub bytes: usize,
     /// Largest message that it may copy at once, in bytes.
     pub largest_message: usize,
-    /// The weight with which live topologies declare the pair; `None` for a pair that was only seen to be busy.
+    /// The weight with which live topologies declare the pair; `None` for a pair that was only seen
+    /// to be busy.
     pub weight: Option<u64>,
 }

@@ -1,9 +1,9 @@
 //! The state of the machine: how long a cache line takes from core to core.
 //!
-//! Two pinned threads answer each other: over one line that both write (it moves once for each answer), and over one
-//! line for each direction (it moves twice: the writer takes it back, the reader fetches it; every ring works like
-//! that). Comparisons of speed print these figures before and after, because a virtual machine's cores may move nearer
-//! or farther at any time.
+//! Two pinned threads answer each other: over one line that both write (it moves once for each
+//! answer), and over one line for each direction (it moves twice: the writer takes it back, the
+//! reader fetches it; every ring works like that). Comparisons of speed print these figures before
+//! and after, because a virtual machine's cores may move nearer or farther at any time.
 
 use std::sync::Barrier;
 use std::time::Instant;

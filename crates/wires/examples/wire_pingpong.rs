@@ -1,4 +1,5 @@
-//! Speed of the shared-memory wire between two pinned processes: half round trip, and rate with 64 messages under way.
+//! Speed of the shared-memory wire between two pinned processes: half round trip, and rate with 64
+//! messages under way.
 //!
 //! `cargo run --release -p towpath-transport --example wire_pingpong [bytes ...]`
 

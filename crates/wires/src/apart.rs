@@ -1,5 +1,6 @@
-//! What two wires to the same peer have to do with each other. Regions that a connection carries are asked for by a frame, which is
-//! there sooner than what goes through the connection; and a peer is lost when both wires have let go of its memory.
+//! What two wires to the same peer have to do with each other. Regions that a connection carries
+//! are asked for by a frame, which is there sooner than what goes through the connection; and a
+//! peer is lost when both wires have let go of its memory.
 
 use towpath_base::ids::PeerIndex;
 
@@ -21,9 +22,9 @@ pub(super) fn ask(clic: &mut Clic, place: u32, ask: &Ask) -> bool {
     clic.copied(place as usize, &header, bytes.len(), fill).is_ok()
 }
 
-/// Hands on what a wire reports, but for what the engine does not hear, or not yet: that a peer asks for a region, and the loss of
-/// peers that another wire leads to as well. As long as that one may still write to their targets or take from their regions, nobody
-/// may hear of it.
+/// Hands on what a wire reports, but for what the engine does not hear, or not yet: that a peer
+/// asks for a region, and the loss of peers that another wire leads to as well. As long as that one
+/// may still write to their targets or take from their regions, nobody may hear of it.
 pub(super) struct Apart<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) routes: &'a [Route],

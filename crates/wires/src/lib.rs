@@ -17,8 +17,9 @@ use towpath_tcp::{self as tcp, Ask, Tcp};
 use towpath_transport::error::Error;
 use towpath_transport::{Choice, Header, NoResource, RegionKey, Section, Sink, Wire, copy};
 
-/// Looks at connections in a row that find nothing, before they become rare where messages may come by another way too: each
-/// costs a system call, which takes longer than a message in shared memory.
+/// Looks at connections in a row that find nothing, before they become rare where messages may come
+/// by another way too: each costs a system call, which takes longer than a message in shared
+/// memory.
 const LOOKS_IN_VAIN: u32 = 64;
 /// How rare: so many rounds of progress are made without one.
 const PASSES: u32 = 7;
@@ -39,7 +40,8 @@ enum Route {
     Tcp {
         place: u32,
     },
-    /// On another host, by frames. Its place among those with connections, where it has one, and whether large messages go by it.
+    /// On another host, by frames. Its place among those with connections, where it has one, and
+    /// whether large messages go by it.
     Clic {
         place: u32,
         line: Option<u32>,
@@ -77,8 +79,8 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// The wires of a job on one host: peer i is local rank i of the segment, and the segment's own rank is this
-    /// process.
+    /// The wires of a job on one host: peer i is local rank i of the segment, and the segment's own
+    /// rank is this process.
     pub fn single_host(segment: Segment) -> Wires {
         Wires::with_settings(segment, Settings::default())
     }
@@ -89,7 +91,8 @@ impl Wires {
         Wires::of_host(segment, everybody, settings)
     }
 
-    /// The wires to the processes of this host alone: `near` are the peers with the local ranks 0, 1, ...
+    /// The wires to the processes of this host alone: `near` are the peers with the local ranks 0,
+    /// 1, ...
     ///
     /// # Panics
     /// When there are not as many peers as the segment has ranks.
@@ -166,9 +169,9 @@ impl Wires {
         self
     }
 
-    /// These wires, and others to processes of other hosts that frames reach. Comes after [`Wires::with_tcp`], which may lead
-    /// to the same processes: small messages go by frames then, large ones too unless `streams` says that connections are better
-    /// for them.
+    /// These wires, and others to processes of other hosts that frames reach. Comes after
+    /// [`Wires::with_tcp`], which may lead to the same processes: small messages go by frames then,
+    /// large ones too unless `streams` says that connections are better for them.
     pub fn with_clic(mut self, clic: Clic, streams: impl Fn(PeerIndex) -> bool) -> Wires {
         for (place, peer) in (0..).zip(clic.reached()) {
             let line = match self.routes.get(peer.slot()) {
@@ -212,8 +215,8 @@ impl Wires {
         self
     }
 
-    /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they leave too. Nothing may be
-    /// sent afterwards.
+    /// Tells the processes of other hosts that this one leaves; then [`Wire::busy`] until they
+    /// leave too. Nothing may be sent afterwards.
     pub fn leave(&mut self) {
         if let Some(tcp) = &mut self.tcp {
             tcp.leave();
@@ -240,7 +243,8 @@ impl Wires {
         self.clic.as_mut().expect("a route by frames")
     }
 
-    /// Gives up what only an orderly end frees, after [`Wires::leave`], when nothing is under way any more.
+    /// Gives up what only an orderly end frees, after [`Wires::leave`], when nothing is under way
+    /// any more.
     pub fn close(&mut self) {
         if let Some(ofi) = &mut self.ofi {
             ofi.close();
@@ -315,7 +319,8 @@ impl Wires {
         by_strict | by_clic | by_tcp | by_ofi | by_parting
     }
 
-    /// Takes frames from wherever they may have come; true if there were some, so that there may be more.
+    /// Takes frames from wherever they may have come; true if there were some, so that there may be
+    /// more.
     #[cold]
     fn take_last_frames(&mut self, sink: &mut impl Sink) -> bool {
         let (routes, parting, asked) = (&self.routes, &mut self.parting, &mut self.asked);
@@ -325,9 +330,10 @@ impl Wires {
         })
     }
 
-    /// Peers that one of two wires has lost: the other loses them too, and when both have, that is reported. The end of a connection is
-    /// a sure sign that its process has ended, which frames never give; but what it has sent by frames is taken before. A peer that has
-    /// said goodbye by a connection may still be about to say so by frames, and is not lost.
+    /// Peers that one of two wires has lost: the other loses them too, and when both have, that is
+    /// reported. The end of a connection is a sure sign that its process has ended, which frames
+    /// never give; but what it has sent by frames is taken before. A peer that has said goodbye by
+    /// a connection may still be about to say so by frames, and is not lost.
     #[cold]
     fn part(&mut self, sink: &mut impl Sink) {
         for peer in std::mem::take(&mut self.parting) {
@@ -360,7 +366,8 @@ impl Wires {
         self.shm.segment()
     }
 
-    /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next progress.
+    /// The process `peer` is gone: see [`Shm::mark_lost`]. [`Sink::lost`] follows at the next
+    /// progress.
     pub fn mark_lost(&mut self, peer: PeerIndex) {
         match self.route(peer) {
             Route::Shm { rank } => self.shm.mark_lost(rank as usize),
@@ -377,8 +384,9 @@ impl Wires {
         }
     }
 
-    /// A topology named `key` declares that these peers send to this process, each with a weight: those on this host get
-    /// larger shares of its memory; see [`Shm::declare`] and [`Strict::declare`].
+    /// A topology named `key` declares that these peers send to this process, each with a weight:
+    /// those on this host get larger shares of its memory; see [`Shm::declare`] and
+    /// [`Strict::declare`].
     pub fn declare(&mut self, key: u64, sources: &[(PeerIndex, u64)]) {
         let near = sources.iter().filter_map(|&(peer, weight)| Some((self.local_rank(peer)? as usize, weight)));
         let near: Vec<(usize, u64)> = near.collect();
@@ -396,7 +404,8 @@ impl Wires {
         }
     }
 
-    /// How the own channel in shared memory is laid out; see [`Shm::sections`] and [`Strict::sections`].
+    /// How the own channel in shared memory is laid out; see [`Shm::sections`] and
+    /// [`Strict::sections`].
     pub fn sections(&self) -> Vec<Section> {
         match &self.strict {
             Some(strict) => strict.sections(),
@@ -412,8 +421,8 @@ impl Wires {
         }
     }
 
-    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another host, and in the strict
-    /// mode, which has no memory beside its budget.
+    /// Makes a board for a team; see [`Shm::make_board`]. `None` too when a member is on another
+    /// host, and in the strict mode, which has no memory beside its budget.
     pub fn make_board(&mut self, team: &[PeerIndex]) -> Option<usize> {
         let near = self.strict.is_none() && team.iter().all(|&peer| self.local_rank(peer).is_some());
         if near { self.shm.make_board(team.len()) } else { None }
@@ -442,7 +451,8 @@ impl Wires {
         self.routes.get(peer.slot()).copied().unwrap_or(Route::None)
     }
 
-    /// Something is for a peer without a route: it is dropped, and [`Sink::lost`] follows at the next progress.
+    /// Something is for a peer without a route: it is dropped, and [`Sink::lost`] follows at the
+    /// next progress.
     #[cold]
     fn drop_for(&mut self, peer: PeerIndex) {
         self.unreachable.push(peer);

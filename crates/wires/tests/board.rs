@@ -1,5 +1,6 @@
-//! Boards of ranks that run at the same time, each in its own thread with its own mapping, and that sleep while they
-//! wait: every round shows every rank what the others posted in it, no wake-up is missed, memory comes back.
+//! Boards of ranks that run at the same time, each in its own thread with its own mapping, and that
+//! sleep while they wait: every round shows every rank what the others posted in it, no wake-up is
+//! missed, memory comes back.
 
 #[allow(dead_code)]
 mod machine;
@@ -16,7 +17,8 @@ use towpath_wires::Wires;
 
 const ROUNDS: u64 = 3000;
 
-/// What a rank posts in a round: nothing, or so many bytes. Every rank can compute it for every other.
+/// What a rank posts in a round: nothing, or so many bytes. Every rank can compute it for every
+/// other.
 fn length(rank: usize, round: u64, largest: usize) -> Option<usize> {
     let mut random = Traffic::new(rank as u64 * 1_000_003 + round + 1);
     match random.below(20) {
@@ -133,7 +135,8 @@ fn five_ranks_that_sleep() {
     many_rounds(5, 1);
 }
 
-/// The memory of a board is used again when all members have finished its last round, and not before.
+/// The memory of a board is used again when all members have finished its last round, and not
+/// before.
 #[test]
 fn memory_of_a_board_comes_back_when_all_have_finished() {
     let mut all = wires(2, Settings::default());

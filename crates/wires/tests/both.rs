@@ -1,4 +1,5 @@
-//! Peers that frames and a connection lead to: what is asked for by which, and what the end of the connection means for both.
+//! Peers that frames and a connection lead to: what is asked for by which, and what the end of the
+//! connection means for both.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
-//! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on shared memory in
-//! one process (one mapping per rank), on the strict mode with equal sections and with a declared ring, over sockets, and
-//! under a wrapper that refuses and delays. Where TOWPATH_LIBFABRIC names a library: on wires over it instead.
+//! What every wire must do: order, back-pressure, regions, floods, many peers; on the loopback, on
+//! shared memory in one process (one mapping per rank), on the strict mode with equal sections and
+//! with a declared ring, over sockets, and under a wrapper that refuses and delays. Where
+//! TOWPATH_LIBFABRIC names a library: on wires over it instead.
 
 mod machine;
 mod owned;

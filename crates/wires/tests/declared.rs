@@ -1,4 +1,5 @@
-//! Declared topologies on the shared-memory wire: rings come, change and go while messages are in flight.
+//! Declared topologies on the shared-memory wire: rings come, change and go while messages are in
+//! flight.
 
 #[allow(dead_code)]
 mod machine;

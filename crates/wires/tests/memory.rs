@@ -1,4 +1,5 @@
-//! How much shared memory a rank really touches: the promise is 100 KiB after start and an exchange with four neighbours.
+//! How much shared memory a rank really touches: the promise is 100 KiB after start and an exchange
+//! with four neighbours.
 
 #[allow(dead_code)]
 mod machine;

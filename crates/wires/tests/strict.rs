@@ -1,5 +1,5 @@
-//! The strict mode's own promises: buffers are divided while traffic flows, by ranks that know nothing of each other's
-//! topologies; what is moved is counted as the chip would have to.
+//! The strict mode's own promises: buffers are divided while traffic flows, by ranks that know
+//! nothing of each other's topologies; what is moved is counted as the chip would have to.
 
 #[allow(dead_code)]
 mod machine;
@@ -101,8 +101,8 @@ fn neighbours_get_what_strangers_leave() {
     assert_eq!(chunk(&wires[0], 1), 128);
 }
 
-/// Ranks that are not in the topology own sections of the buffer too. They need not be inside MPI for its division, but what
-/// one of them has under way is waited for.
+/// Ranks that are not in the topology own sections of the buffer too. They need not be inside MPI
+/// for its division, but what one of them has under way is waited for.
 #[test]
 fn a_division_waits_for_what_is_under_way_and_for_nobody_else() {
     let mut machine = Machine::new(strict_wires(4, &Settings::default()));
@@ -131,7 +131,8 @@ fn lines_hops_and_polls_are_counted() {
     assert!(looks >= polls);
 }
 
-/// Bandwidth in MB/s that the chip would reach from rank 0 to the last one, by the constants of `benchmarks/scc.py`.
+/// Bandwidth in MB/s that the chip would reach from rank 0 to the last one, by the constants of
+/// `benchmarks/scc.py`.
 fn bandwidth(wires: Vec<Wires>) -> f64 {
     let (last, bytes) = (wires.len() - 1, 1_000_000);
     let mut machine = Machine::new(wires);

@@ -1,5 +1,5 @@
-//! Large messages whose bytes do not lie in a row: from strides to strides where both sides see the memory, and packed on
-//! their way where one does not.
+//! Large messages whose bytes do not lie in a row: from strides to strides where both sides see the
+//! memory, and packed on their way where one does not.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -142,7 +142,8 @@ struct Message {
 }
 
 impl Message {
-    /// Moves it, with turns of the sender or without, and says how often bytes were packed and unpacked.
+    /// Moves it, with turns of the sender or without, and says how often bytes were packed and
+    /// unpacked.
     fn travels(&self, sender_helps: bool) -> [usize; 2] {
         let file = create_file("towpath-strided").unwrap();
         let settings = Settings { arena_bytes: 1 << 20, windows: true, ..Settings::default() };

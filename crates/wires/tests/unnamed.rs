@@ -1,4 +1,5 @@
-//! A peer that was never named is lost: what is for it goes nowhere, and whoever asked hears of that.
+//! A peer that was never named is lost: what is for it goes nowhere, and whoever asked hears of
+//! that.
 
 #[allow(dead_code)]
 mod machine;

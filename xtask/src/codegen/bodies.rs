@@ -1,4 +1,5 @@
-//! Writes `target/bodies.txt`: the exact signature that the face expects of every body, for those who write the bodies.
+//! Writes `target/bodies.txt`: the exact signature that the face expects of every body, for those
+//! who write the bodies.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Writes the functions of a face: `crates/abi-*/src/generated/<chapter>.rs`.
 //!
-//! Both faces get the same text; what differs between them are the functions called here (`comm_in`, `rank_out`, ...)
-//! and the C types, which each face defines by hand.
+//! Both faces get the same text; what differs between them are the functions called here
+//! (`comm_in`, `rank_out`, ...) and the C types, which each face defines by hand.
 
 use std::fmt::Write;
 

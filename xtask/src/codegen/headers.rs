@@ -110,7 +110,8 @@ fn prototype(f: &Function, face: Face, prefix: &str, large: bool, text: &mut Str
     let mut parameters: Vec<String> =
         f.parameters.iter().filter(|p| large || !p.large_only).map(|p| declare(p, large)).collect();
     if face == Face::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
-        // MPICH took the count of these before the standard's correction; the library reads the low 32 bits.
+        // MPICH took the count of these before the standard's correction; the library reads the low
+        // 32 bits.
         parameters[2] = "MPI_Count count".into();
     }
     if f.variadic {

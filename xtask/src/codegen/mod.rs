@@ -1,6 +1,8 @@
-//! Writes everything that follows from `api/`: faces, headers, constants, names of calls, `docs/standard.md`.
+//! Writes everything that follows from `api/`: faces, headers, constants, names of calls,
+//! `docs/standard.md`.
 //!
-//! Generated files are checked in; `codegen --check` proves them current. Rust files are formatted as `cargo fmt` would.
+//! Generated files are checked in; `codegen --check` proves them current. Rust files are formatted
+//! as `cargo fmt` would.
 
 mod bodies;
 mod built;

@@ -1,4 +1,5 @@
-//! Writes `crates/abi-*/src/generated/tables.rs`: how the numbers of a face and the neutral ones translate, and its limits.
+//! Writes `crates/abi-*/src/generated/tables.rs`: how the numbers of a face and the neutral ones
+//! translate, and its limits.
 
 use std::fmt::Write;
 
@@ -63,7 +64,8 @@ pub fn mpich(all: &Constants) -> String {
     let mut text = String::from(HEAD);
     text.push_str(
         "use towpath_mpi::Handle;\n\n\
-         /// Stands for a number that this interface does not know but that means something inside.\n\
+         /// Stands for a number that this interface does not know but that means something
+         /// inside.\n\
          const UNKNOWN: i32 = i32::MIN;\n\n",
     );
     for kind in INTS {
@@ -151,7 +153,8 @@ fn handles(all: &Constants, kind: &str, text: &mut String) {
     text.push_str("        _ => return None,\n    })\n}\n\n");
 }
 
-/// Datatypes are looked up by index: the low byte of the builtin ones, and the neutral number less 0x200.
+/// Datatypes are looked up by index: the low byte of the builtin ones, and the neutral number less
+/// 0x200.
 fn datatypes(all: &Constants, text: &mut String) {
     let pairs = all.pairs("datatype");
     let mut builtin = [(0u32, 0u32); 256];

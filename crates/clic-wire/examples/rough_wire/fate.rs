@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// A late frame comes so much later at least and at most: behind those that follow it, in front of a repetition.
+/// A late frame comes so much later at least and at most: behind those that follow it, in front of
+/// a repetition.
 const SOONEST: Duration = Duration::from_micros(30);
 const LATEST: Duration = Duration::from_micros(1000);
 

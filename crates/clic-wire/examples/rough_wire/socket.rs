@@ -91,7 +91,8 @@ impl Socket {
     }
 }
 
-/// Sleeps until frames or input wait, or the time is over. True when the input has ended or says anything.
+/// Sleeps until frames or input wait, or the time is over. True when the input has ended or says
+/// anything.
 pub(crate) fn wait<'a>(sockets: impl Iterator<Item = &'a Socket>, most: Option<Duration>) -> Result<bool, String> {
     let watched = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut list: Vec<_> = std::iter::once(watched(0)).chain(sockets.map(|socket| watched(socket.raw()))).collect();

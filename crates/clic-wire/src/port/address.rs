@@ -24,7 +24,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// As text: `hardware/address/prefix/port/bulk port/mtu/speed`, hardware as 12 hexadecimal digits, or `-`.
+    /// As text: `hardware/address/prefix/port/bulk port/mtu/speed`, hardware as 12 hexadecimal
+    /// digits, or `-`.
     pub fn to_text(&self) -> String {
         let hardware = match self.hardware {
             Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -34,7 +35,8 @@ impl Address {
         format!("{hardware}/{address}/{prefix}/{port}/{bulk_port}/{mtu}/{speed}")
     }
 
-    /// Reads an address; `None` when the text is none. Further parts, which a later version may write, are ignored.
+    /// Reads an address; `None` when the text is none. Further parts, which a later version may
+    /// write, are ignored.
     pub fn parse(text: &str) -> Option<Address> {
         let mut parts = text.split('/');
         let hardware = match parts.next()? {

@@ -1,9 +1,10 @@
 //! Receiving bulk: the kernel writes headers here and bodies straight to where they are expected.
 //!
-//! One call receives headers and bodies in turn: header, place, header, place, ..., and behind the last place whatever
-//! else there is. Places are a guess. A frame whose header has the words that its place was named with, and whose body fits, lies where
-//! it belongs. From the first frame on of which that is not true, bodies may lie in each other's places, so that writing one to its
-//! place could destroy the next: all of them are moved away first.
+//! One call receives headers and bodies in turn: header, place, header, place, ..., and behind the
+//! last place whatever else there is. Places are a guess. A frame whose header has the words that
+//! its place was named with, and whose body fits, lies where it belongs. From the first frame on of
+//! which that is not true, bodies may lie in each other's places, so that writing one to its place
+//! could destroy the next: all of them are moved away first.
 
 use super::Counters;
 use super::system::row;
@@ -43,12 +44,13 @@ impl Places {
         self.bytes = 0;
     }
 
-    /// Expects a body of `length` bytes, whose header has these words, at `at`. False when there are places enough for one call, or
-    /// no frame is so long.
+    /// Expects a body of `length` bytes, whose header has these words, at `at`. False when there
+    /// are places enough for one call, or no frame is so long.
     ///
     /// # Safety
-    /// The place must be writable until [`super::Port::receive_bulk`] has returned or predicts again, whatever comes: it may
-    /// contain anything then, unless [`Arrivals::take`] was called with it.
+    /// The place must be writable until [`super::Port::receive_bulk`] has returned or predicts
+    /// again, whatever comes: it may contain anything then, unless [`Arrivals::take`] was called
+    /// with it.
     #[inline]
     pub unsafe fn expect(&mut self, at: *mut u8, length: usize, words: [u32; 2]) -> bool {
         let bytes = self.bytes + HEADER_BYTES + length;
@@ -63,13 +65,14 @@ impl Places {
 
 /// Who is waiting for bulk.
 pub trait Arrivals {
-    /// Says where the next bodies are expected ([`Places::expect`]); nowhere, where they are to be copied instead. Places of which
-    /// earlier calls spoke are not written to any more.
+    /// Says where the next bodies are expected ([`Places::expect`]); nowhere, where they are to be
+    /// copied instead. Places of which earlier calls spoke are not written to any more.
     fn predict(&mut self, places: &mut Places);
 
-    /// A frame came, of whatever kind, from whomever: nothing of it has been checked. `body` is readable for `length` bytes during the
-    /// call: no more than the header says, fewer when the frame was cut off. It is the predicted place if the frame is
-    /// the one that was predicted, else memory that is in nobody's way.
+    /// A frame came, of whatever kind, from whomever: nothing of it has been checked. `body` is
+    /// readable for `length` bytes during the call: no more than the header says, fewer when the
+    /// frame was cut off. It is the predicted place if the frame is the one that was predicted,
+    /// else memory that is in nobody's way.
     fn take(&mut self, header: &[u8; HEADER_BYTES], body: *const u8, length: usize);
 }
 
@@ -90,7 +93,8 @@ pub(super) struct Scatter {
     headers: Vec<[u8; HEADER_BYTES]>,
     places: Places,
     rows: Vec<libc::iovec>,
-    /// First room for what must be moved away, then for what comes behind the last place: together a row without a gap.
+    /// First room for what must be moved away, then for what comes behind the last place: together
+    /// a row without a gap.
     buffer: Vec<u8>,
 }
 
@@ -119,7 +123,8 @@ impl Scatter {
         &mut self.rows
     }
 
-    /// Hands out what was received: `total` bytes in frames of `segment` bytes, but for the last; 0 if it is one frame.
+    /// Hands out what was received: `total` bytes in frames of `segment` bytes, but for the last; 0
+    /// if it is one frame.
     pub(super) fn hand_out(
         &mut self,
         total: usize,
@@ -160,7 +165,8 @@ impl Scatter {
         (self.places.places.len(), from)
     }
 
-    /// Moves the received bytes from `from` on that lie in places in front of those that lie behind all places.
+    /// Moves the received bytes from `from` on that lie in places in front of those that lie behind
+    /// all places.
     fn move_away(&mut self, from: usize, total: usize) {
         let start = LONGEST_SUPER + from - self.places.bytes;
         let mut at = 0;
@@ -169,7 +175,8 @@ impl Scatter {
             let skipped = from.max(at);
             if skipped < end {
                 let into = &mut self.buffer[start + (skipped - from)..][..end - skipped];
-                // SAFETY: the kernel has just written these bytes of the row; headers and places are apart from the buffer.
+                // SAFETY: the kernel has just written these bytes of the row; headers and places
+                // are apart from the buffer.
                 unsafe {
                     let first = row.iov_base.cast::<u8>().add(skipped - at);
                     std::ptr::copy_nonoverlapping(first, into.as_mut_ptr(), into.len());
@@ -263,7 +270,8 @@ impl Batch {
         let received = (self.messages[index].msg_len as usize).saturating_sub(HEADER_BYTES);
         let [_, place, room] = &mut self.rows[index];
         let moved = place.iov_len.min(received);
-        // SAFETY: in front of this room is as much again as the longest place, and the kernel has written so many bytes to this one.
+        // SAFETY: in front of this room is as much again as the longest place, and the kernel has
+        // written so many bytes to this one.
         unsafe {
             let start = room.iov_base.cast::<u8>().sub(moved);
             std::ptr::copy_nonoverlapping(place.iov_base.cast::<u8>(), start, moved);

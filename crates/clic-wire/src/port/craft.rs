@@ -1,7 +1,9 @@
-//! Super-frames of our own making: Ethernet, IPv4 and UDP headers are written here, and a packet socket takes them with a header that
-//! asks for cutting and for the checksum (PACKET_VNET_HDR, `struct virtio_net_hdr`). The receiver sees UDP datagrams.
+//! Super-frames of our own making: Ethernet, IPv4 and UDP headers are written here, and a packet
+//! socket takes them with a header that asks for cutting and for the checksum (PACKET_VNET_HDR,
+//! `struct virtio_net_hdr`). The receiver sees UDP datagrams.
 //!
-//! It saves the way through the system's IP, so it needs CAP_NET_RAW, and a peer on the same segment.
+//! It saves the way through the system's IP, so it needs CAP_NET_RAW, and a peer on the same
+//! segment.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -115,8 +117,9 @@ impl Crafter {
         Ok(Crafter { socket, rows: Vec::with_capacity(2 + 2 * SEGMENTS), cut: Some(CUT_UDP) })
     }
 
-    /// Sends one super-frame; says how many of the frames are in it, and what became of it. A kernel that does not cut has taken none
-    /// then, and `cut` is `None`: frames go by UDP from then on.
+    /// Sends one super-frame; says how many of the frames are in it, and what became of it. A
+    /// kernel that does not cut has taken none then, and `cut` is `None`: frames go by UDP from
+    /// then on.
     ///
     /// # Safety
     /// The bodies must be readable.
@@ -140,7 +143,8 @@ impl Crafter {
             self.rows.extend([row(frame.header.as_ptr(), HEADER_BYTES), row(frame.body, frame.length)]);
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: a message header of zeros is empty; it names rows that live, and the caller vouches for the bodies.
+        // SAFETY: a message header of zeros is empty; it names rows that live, and the caller
+        // vouches for the bodies.
         let sent = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = self.rows.as_mut_ptr();

@@ -1,7 +1,7 @@
 //! The UDP side, which needs no right: a socket for small frames and one for bulk.
 //!
-//! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into datagrams with a header of CLIC each, and
-//! received as such (UDP_GRO).
+//! Bulk is sent as super-frames (UDP_SEGMENT), which the interface or the kernel cuts into
+//! datagrams with a header of CLIC each, and received as such (UDP_GRO).
 //!
 //! A third socket, opened when it is needed first, sends what has become too long for the
 //! interface: IP cuts it into fragments.
@@ -165,7 +165,8 @@ impl Outgoing {
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
         let send = || {
-            // SAFETY: the message names rows and control that live; the caller vouches for the bodies.
+            // SAFETY: the message names rows and control that live; the caller vouches for the
+            // bodies.
             Sent::of(unsafe { libc::sendmsg(self.bulk.as_raw_fd(), &raw const message, flags) })
         };
         let sent = match send() {
@@ -210,12 +211,14 @@ impl Incoming {
         self.groups.as_ref().map_or(Ok(()), |members| members.change(group, index, joins))
     }
 
-    /// Lends the small frames that are here to `take`, at most so many of each socket; true if there was one.
+    /// Lends the small frames that are here to `take`, at most so many of each socket; true if
+    /// there was one.
     pub(super) fn receive(&mut self, most: usize, counters: &mut Counters, take: &mut impl FnMut(&[u8])) -> bool {
         receive(&self.small, &mut self.buffer, most, counters, take)
     }
 
-    /// Lends the frames to groups that are here to `take`, at most so many super-frames; true if there was one.
+    /// Lends the frames to groups that are here to `take`, at most so many super-frames; true if
+    /// there was one.
     pub(super) fn receive_groups(
         &mut self,
         most: usize,
@@ -287,10 +290,12 @@ enum Cut {
     Off,
 }
 
-/// Receives a datagram or a super-frame into rows that are writable; says how many bytes came, or a negative number.
+/// Receives a datagram or a super-frame into rows that are writable; says how many bytes came, or a
+/// negative number.
 fn receive_message(socket: &OwnedFd, rows: &mut [libc::iovec]) -> (isize, Cut) {
     let mut control = Control([0; 64]);
-    // SAFETY: a message header of zeros is empty; it names rows and control that live and are writable.
+    // SAFETY: a message header of zeros is empty; it names rows and control that live and are
+    // writable.
     let (got, message) = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = rows.as_mut_ptr();
@@ -348,7 +353,8 @@ fn bound(address: IpAddr, discovery: i32) -> io::Result<(OwnedFd, u16)> {
     Ok((socket, bound.port()))
 }
 
-/// Clears reports of what became of earlier datagrams away, and says whether the error was one of them.
+/// Clears reports of what became of earlier datagrams away, and says whether the error was one of
+/// them.
 #[cold]
 fn clear(socket: &OwnedFd, error: i32) -> bool {
     let mut byte = [0u8; 1];

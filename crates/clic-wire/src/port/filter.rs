@@ -1,8 +1,9 @@
-//! What the kernel lets through to a packet socket: a program of the classic Berkeley filter, attached before the socket is bound and
-//! locked. It sees the packet from CLIC's header on.
+//! What the kernel lets through to a packet socket: a program of the classic Berkeley filter,
+//! attached before the socket is bound and locked. It sees the packet from CLIC's header on.
 //!
-//! Passes: CLIC's version, for this endpoint (or for everybody, but never bulk), addressed to this host or to a group, not sent by it.
-//! Every socket of the ethertype on a host runs its filter over every frame: some 20 ns each.
+//! Passes: CLIC's version, for this endpoint (or for everybody, but never bulk), addressed to this
+//! host or to a group, not sent by it. Every socket of the ethertype on a host runs its filter over
+//! every frame: some 20 ns each.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,9 +1,10 @@
 //! Groups: frames that the switch copies to all hosts that have joined.
 //!
-//! The raw side takes a locally administered multicast address. The UDP side takes an address of IPv4's local scope (RFC 2365) and
-//! a port that all of a job know; datagrams go one hop far, in super-frames like all bulk. Numbers are hashed, so groups of different
-//! jobs may share an address: what is not for a group's members is refused like any other frame. Frames never come to processes of
-//! the host that sent them.
+//! The raw side takes a locally administered multicast address. The UDP side takes an address of
+//! IPv4's local scope (RFC 2365) and a port that all of a job know; datagrams go one hop far, in
+//! super-frames like all bulk. Numbers are hashed, so groups of different jobs may share an
+//! address: what is not for a group's members is refused like any other frame. Frames never come to
+//! processes of the host that sent them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -31,7 +32,8 @@ pub struct GroupAddress {
     pub(super) port: u16,
 }
 
-/// The constants of `splitmix64` (Steele, Lea and Flood, 2014): every bit of the outcome depends on every bit of the number.
+/// The constants of `splitmix64` (Steele, Lea and Flood, 2014): every bit of the outcome depends on
+/// every bit of the number.
 fn stir(number: u64) -> u64 {
     let one = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let two = (one ^ one >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -39,7 +41,8 @@ fn stir(number: u64) -> u64 {
 }
 
 impl GroupAddress {
-    /// Of a group of a job. The job's number should be one that other jobs do not have; it is no secret.
+    /// Of a group of a job. The job's number should be one that other jobs do not have; it is no
+    /// secret.
     pub fn new(job: u64, number: u32) -> GroupAddress {
         let job = stir(job.wrapping_add(0x9e37_79b9_7f4a_7c15));
         let [one, two, three, four, five, six, seven, _] = stir(job ^ u64::from(number)).to_le_bytes();
@@ -50,7 +53,8 @@ impl GroupAddress {
         }
     }
 
-    /// Where crafted frames go: IPv4 says which Ethernet address belongs to a group (RFC 1112, 6.4).
+    /// Where crafted frames go: IPv4 says which Ethernet address belongs to a group (RFC 1112,
+    /// 6.4).
     pub(super) fn end(&self) -> End {
         let [_, one, two, three] = self.internet.octets();
         End { hardware: [1, 0, 0x5e, one & 0x7f, two, three], address: self.internet, port: self.port }

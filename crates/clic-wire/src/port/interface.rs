@@ -8,7 +8,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use towpath_machine::network::{Network, chosen};
 
-/// Packets that are longer than this are not used: a window of them would not fit into the buffers of a socket.
+/// Packets that are longer than this are not used: a window of them would not fit into the buffers
+/// of a socket.
 const LONGEST: u16 = 16 << 10;
 /// Packets that are shorter are not worth the trouble (and IPv6 asks for as much).
 const SHORTEST: u16 = 1280;
@@ -30,8 +31,9 @@ pub struct Interface {
     pub speed: u32,
 }
 
-/// The interfaces by which other hosts may reach this one, the fastest first: all that are up and have an internet address, or only
-/// those that `choice` names, in the same words as for [`towpath_machine::network::networks`]. The loopback only without any others.
+/// The interfaces by which other hosts may reach this one, the fastest first: all that are up and
+/// have an internet address, or only those that `choice` names, in the same words as for
+/// [`towpath_machine::network::networks`]. The loopback only without any others.
 pub fn interfaces(choice: Option<&str>) -> Vec<Interface> {
     let Ok(socket) = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None) else {
         return Vec::new();
@@ -156,7 +158,8 @@ fn request(name: &str) -> Option<libc::ifreq> {
 }
 
 /// # Safety
-/// `what` must be a call that takes an `ifreq`, and the pointers in the request must be what it expects.
+/// `what` must be a call that takes an `ifreq`, and the pointers in the request must be what it
+/// expects.
 unsafe fn call(socket: &OwnedFd, what: libc::c_ulong, request: &mut libc::ifreq) -> Option<()> {
     // SAFETY: promised by the caller.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) };

@@ -1,28 +1,32 @@
-//! The sockets of CLIC. A port is one interface of this process: it sends and receives frames, and knows nothing of what they mean.
+//! The sockets of CLIC. A port is one interface of this process: it sends and receives frames, and
+//! knows nothing of what they mean.
 //!
 //! ```text
 //!               small frames                      bulk (frames of kind Data)
-//!  raw side     a ring that the kernel fills,     a socket that scatters bodies to where they are expected;
-//!               looked at without a system call   frames one by one
-//!  UDP side     a socket; trains of several       a socket; super-frames of up to 64 KiB, cut by the interface or the kernel
-//!               frames are super-frames too
+//!  raw side     a ring that the kernel fills,     a socket that scatters bodies to where they
+//!               polled without a system call      are expected; frames one by one
+//!  UDP side     a socket; trains of several       a socket; super-frames of up to 64 KiB, cut
+//!               frames are super-frames too       by the interface or the kernel
 //! ```
 //!
-//! The raw side needs the capability CAP_NET_RAW; the UDP side is always there. Frames on the raw side have an ethertype of
-//! their own, and a filter in the kernel lets only those of this endpoint in. Which way to take to a peer is decided with its
-//! [`Address`] ([`Port::way`]); it receives on all of them. Raw frames reach hosts on the same segment only, and so do crafted ones
-//! ([`Carrier::Crafted`]): UDP datagrams in super-frames whose headers are written here, past the system's IP but not past the
-//! receiver's packet filter. [`Port::way`] takes them for bulk where it takes raw frames, because they are the fastest (veth, 1 MB in
-//! blocks of 64 chunks, GB/s, 2026-11-22, two slow processors; `examples/clic_ports.rs`):
+//! The raw side needs the capability CAP_NET_RAW; the UDP side is always there. Frames on the raw
+//! side have an ethertype of their own, and a filter in the kernel lets only those of this endpoint
+//! in. Which way to take to a peer is decided with its [`Address`] ([`Port::way`]); it receives on
+//! all of them. Raw frames reach hosts on the same segment only, and so do crafted ones
+//! ([`Carrier::Crafted`]): UDP datagrams in super-frames whose headers are written here, past the
+//! system's IP but not past the receiver's packet filter. [`Port::way`] takes them for bulk where
+//! it takes raw frames, because they are the fastest (veth, 1 MB in blocks of 64 chunks, GB/s,
+//! 2026-11-22, two slow processors; `examples/clic_ports.rs`):
 //!
 //! | | raw frames | UDP | crafted | 1 B one way, raw | UDP |
 //! |---|---|---|---|---|---|
 //! | MTU 1500 | 0.56 | 3.2 | 3.3 | 2.4 us | 4.5 us |
 //! | MTU 9000 | 2.1 | 7.7 | 9.2 | 2.1 us | 4.2 us |
 //!
-//! Nothing received has been checked. What strangers can do: cost a look at each frame, and fill rings and buffers of fixed size, so
-//! that frames get lost. Super-frames that a queue of the host cuts may lose a part there unnoticed, like any frame on its way.
-//! Sockets belong to the network namespace in which they were opened. Small path: [`Port::send`] and [`Port::receive`].
+//! Nothing received has been checked. What strangers can do: cost a look at each frame, and fill
+//! rings and buffers of fixed size, so that frames get lost. Super-frames that a queue of the host
+//! cuts may lose a part there unnoticed, like any frame on its way. Sockets belong to the network
+//! namespace in which they were opened. Small path: [`Port::send`] and [`Port::receive`].
 
 mod address;
 mod bulk;
@@ -80,7 +84,8 @@ pub enum RawSide {
 pub struct Counters {
     /// Frames received that were cut off or had no header.
     pub truncated: u64,
-    /// Frames that the kernel had to drop, because this process did not receive them in time (raw side only).
+    /// Frames that the kernel had to drop, because this process did not receive them in time (raw
+    /// side only).
     pub dropped: u64,
     /// Frames that the system refused to send for another reason than lack of room.
     pub unsent: u64,
@@ -142,8 +147,9 @@ pub struct Input {
 }
 
 impl Port {
-    /// Opens a port on an interface. Without `endpoint` a number for the process is chosen, which no other process of the host has;
-    /// the first port of a process finds it, the others are told. Where the raw side is not opened, [`Port::without_raw`] says why.
+    /// Opens a port on an interface. Without `endpoint` a number for the process is chosen, which
+    /// no other process of the host has; the first port of a process finds it, the others are told.
+    /// Where the raw side is not opened, [`Port::without_raw`] says why.
     ///
     /// # Errors
     /// [`Error::Network`] when not even UDP sockets can be opened.
@@ -283,8 +289,8 @@ impl Port {
 }
 
 impl Output {
-    /// Sends a frame. False when the interface is full now: nothing has happened then. A frame that cannot be sent at all
-    /// counts as lost on the way.
+    /// Sends a frame. False when the interface is full now: nothing has happened then. A frame that
+    /// cannot be sent at all counts as lost on the way.
     ///
     /// # Safety
     /// `body` must be readable for `length` bytes, at most [`Way::payload`].
@@ -314,7 +320,8 @@ impl Output {
         }
     }
 
-    /// Sends frames of kind Data, best of one length each but for the last, as many as the interface takes now; says how many.
+    /// Sends frames of kind Data, best of one length each but for the last, as many as the
+    /// interface takes now; says how many.
     ///
     /// # Safety
     /// The bodies must be readable, and be of at most [`Way::payload`] bytes each.
@@ -323,7 +330,8 @@ impl Output {
         unsafe { self.send_by(&way.bulk, &way.by_udp[1], frames) }
     }
 
-    /// As [`Output::send_bulk`], for several frames of other kinds: what [`Output::send`] would send one by one.
+    /// As [`Output::send_bulk`], for several frames of other kinds: what [`Output::send`] would
+    /// send one by one.
     ///
     /// # Safety
     /// As there.
@@ -460,8 +468,9 @@ impl Output {
 }
 
 impl Input {
-    /// Lends the small frames that are here to `take`, at most so many of each side; true if there was one. Costs no system call
-    /// while nothing comes by the raw side and nobody uses the UDP side.
+    /// Lends the small frames that are here to `take`, at most so many of each side; true if there
+    /// was one. Costs no system call while nothing comes by the raw side and nobody uses the UDP
+    /// side.
     #[inline]
     pub fn receive(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         self.looks = self.looks.wrapping_add(1);
@@ -492,7 +501,8 @@ impl Input {
         self.quiet = SELDOM;
     }
 
-    /// Clears errors of sockets that nothing is read from, such as that the interface was down: they would wake sleepers for ever.
+    /// Clears errors of sockets that nothing is read from, such as that the interface was down:
+    /// they would wake sleepers for ever.
     #[cold]
     fn clear_errors(&mut self) {
         let raw = self.raw.iter().flat_map(raw::Incoming::sockets);
@@ -500,7 +510,8 @@ impl Input {
         self.counters.errors += self.datagrams.clear_errors();
     }
 
-    /// Receives bulk, in at most so many calls of the system; true if some came. Worth a call while bulk is expected only.
+    /// Receives bulk, in at most so many calls of the system; true if some came. Worth a call while
+    /// bulk is expected only.
     pub fn receive_bulk(&mut self, most: usize, arrivals: &mut impl Arrivals) -> bool {
         let mut came = false;
         for _ in 0..most {
@@ -515,8 +526,8 @@ impl Input {
         came
     }
 
-    /// Lends the frames to groups that came by UDP to `take`, at most so many super-frames; true if there was one. [`Input::receive`]
-    /// looks for them seldom, where there is a raw side.
+    /// Lends the frames to groups that came by UDP to `take`, at most so many super-frames; true if
+    /// there was one. [`Input::receive`] looks for them seldom, where there is a raw side.
     pub fn receive_groups(&mut self, most: usize, take: &mut impl FnMut(&[u8])) -> bool {
         self.datagrams.receive_groups(most, &mut self.counters, take)
     }
@@ -524,7 +535,8 @@ impl Input {
     /// Lets frames to a group in, by the raw side or by UDP, until [`Input::leave`].
     ///
     /// # Errors
-    /// [`Error::Network`] when this side is not there or the system has no room for another group: then there are no broadcasts.
+    /// [`Error::Network`] when this side is not there or the system has no room for another group:
+    /// then there are no broadcasts.
     pub fn join(&mut self, group: &GroupAddress, by: Carrier) -> Result<(), Error> {
         self.change(group, by, true).map_err(|error| Error::network("join a multicast group", &error))
     }
@@ -544,7 +556,8 @@ impl Input {
         }
     }
 
-    /// What to sleep on for frames to groups by UDP; there is something once such a group was joined.
+    /// What to sleep on for frames to groups by UDP; there is something once such a group was
+    /// joined.
     pub fn group_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.datagrams.group_socket().map(AsFd::as_fd)
     }

@@ -18,7 +18,8 @@ const BULK_BUFFER: i32 = CEILING as i32;
 /// Frames in one call.
 const BATCH: usize = 32;
 
-/// Opens the sockets on an interface, for frames of `longest` bytes at most; one for bulk only if that is wanted.
+/// Opens the sockets on an interface, for frames of `longest` bytes at most; one for bulk only if
+/// that is wanted.
 pub(super) fn open(index: u32, endpoint: u16, longest: usize, bulk: bool) -> io::Result<(Outgoing, Incoming)> {
     let ring = Ring::new(filtered(endpoint, Share::Small)?, longest)?;
     bind_packet(ring.socket(), index, true)?;
@@ -71,7 +72,8 @@ impl Outgoing {
         unsafe { send(&self.small, to, header, body, length) }
     }
 
-    /// Sends frames, as many as the interface takes; says how many, and what became of the next one.
+    /// Sends frames, as many as the interface takes; says how many, and what became of the next
+    /// one.
     ///
     /// # Safety
     /// The bodies must be readable.

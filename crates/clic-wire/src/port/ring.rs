@@ -1,7 +1,9 @@
-//! A ring of slots that the kernel fills with packets (TPACKET_V2): received without a call of the system.
+//! A ring of slots that the kernel fills with packets (TPACKET_V2): received without a call of the
+//! system.
 //!
-//! A slot begins with its state. The kernel writes the packet, then the state; this side reads the state, then the packet, and gives
-//! the slot back by writing the state. A slot holds the longest packet of the interface; one of a neighbour with a longer MTU is cut off.
+//! A slot begins with its state. The kernel writes the packet, then the state; this side reads the
+//! state, then the packet, and gives the slot back by writing the state. A slot holds the longest
+//! packet of the interface; one of a neighbour with a longer MTU is cut off.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,7 +16,8 @@ use super::{Counters, filter};
 
 /// What the kernel writes in front of a packet, rounded up.
 const FRONT: usize = 96;
-/// A slot is a multiple of this, which whole pages are too: the kernel allocates slots in blocks of pages.
+/// A slot is a multiple of this, which whole pages are too: the kernel allocates slots in blocks of
+/// pages.
 const UNIT: usize = 1024;
 /// Slots of a ring for packets of 1500 bytes,
 const SLOTS: usize = 512;
@@ -33,11 +36,13 @@ pub(super) struct Ring {
     longest: usize,
 }
 
-// SAFETY: the mapping is an address range of the process; the ring is used by whoever has it exclusively.
+// SAFETY: the mapping is an address range of the process; the ring is used by whoever has it
+// exclusively.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long at most.
+    /// Makes a socket that is not bound yet into one with a ring. Packets are `longest` bytes long
+    /// at most.
     pub(super) fn new(socket: OwnedFd, longest: usize) -> io::Result<Ring> {
         set_number(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
         let request = request(longest, rustix::param::page_size());
@@ -66,13 +71,15 @@ impl Ring {
         for count in 0..most {
             // SAFETY: the slot is inside the mapping.
             let slot = unsafe { self.slots.add(self.next * self.slot) };
-            // SAFETY: a slot begins with its state, aligned, which the kernel and this process access as a whole.
+            // SAFETY: a slot begins with its state, aligned, which the kernel and this process
+            // access as a whole.
             let state = unsafe { &*slot.cast::<AtomicU32>() };
             let seen = state.load(Ordering::Acquire);
             if seen & libc::TP_STATUS_USER == 0 {
                 return count > 0;
             }
-            // SAFETY: the slot is this side's until its state is written, and `packet_in` stays inside.
+            // SAFETY: the slot is this side's until its state is written, and `packet_in` stays
+            // inside.
             match unsafe { packet_in(slot, self.slot) }.filter(|packet| packet.len() <= self.longest) {
                 Some(packet) => take(packet),
                 None => counters.truncated += 1,

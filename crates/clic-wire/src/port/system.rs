@@ -21,7 +21,8 @@ pub(super) unsafe fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T
 
 /// Sets an option that is a number.
 pub(super) fn set_number(socket: &OwnedFd, level: i32, option: i32, value: i32) -> io::Result<()> {
-    // SAFETY: options of the network are numbers unless they say otherwise, and the kernel checks the length.
+    // SAFETY: options of the network are numbers unless they say otherwise, and the kernel checks
+    // the length.
     unsafe { set(socket, level, option, &value) }
 }
 

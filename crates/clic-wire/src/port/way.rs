@@ -91,7 +91,8 @@ impl Port {
         }
     }
 
-    /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends cannot do goes by UDP.
+    /// As [`Port::way`], with a carrier each for small frames and for bulk. What one of the ends
+    /// cannot do goes by UDP.
     pub fn way_by(&self, to: &Address, small: Carrier, bulk: Carrier) -> Way {
         let route = |carrier, place: SocketAddr| match (carrier, self.reaches(to)) {
             (Carrier::Raw, Some(hardware)) => Route::Raw(self.packet(hardware)),
@@ -133,7 +134,8 @@ impl Port {
 }
 
 impl Output {
-    /// The way of bulk to all members of a group: by this carrier if this end can, else by UDP. Frames one by one go below IP or by UDP.
+    /// The way of bulk to all members of a group: by this carrier if this end can, else by UDP.
+    /// Frames one by one go below IP or by UDP.
     pub fn group_way(&self, to: &GroupAddress, by: Carrier) -> Way {
         let name = Name::internet((to.internet, to.port).into());
         let udp = Route::Udp(name);

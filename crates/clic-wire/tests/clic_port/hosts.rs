@@ -1,5 +1,6 @@
-//! Hosts on one machine: network namespaces of the test's thread, joined by veth pairs. They end with the thread and its sockets.
-//! A test that is not root's runs again in a child that is root of a user namespace.
+//! Hosts on one machine: network namespaces of the test's thread, joined by veth pairs. They end
+//! with the thread and its sockets. A test that is not root's runs again in a child that is root of
+//! a user namespace.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

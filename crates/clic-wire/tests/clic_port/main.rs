@@ -1,4 +1,5 @@
-//! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where those can be made.
+//! CLIC's ports on real sockets: over the loopback without any right, and between namespaces where
+//! those can be made.
 
 mod hosts;
 mod outage;
@@ -18,7 +19,8 @@ fn loopback() -> Port {
     Port::open(&interfaces(Some("lo"))[0], None, RawSide::Whole).unwrap()
 }
 
-/// Sends small frames of many lengths and bulk in blocks of many shapes, and receives every byte as it was sent.
+/// Sends small frames of many lengths and bulk in blocks of many shapes, and receives every byte as
+/// it was sent.
 fn everything_arrives(sender: &mut Port, receiver: &mut Port, carriers: [Carrier; 2]) {
     let way = sender.way_by(&receiver.address(), carriers[0], carriers[1]);
     assert_eq!(way.carriers(), carriers);

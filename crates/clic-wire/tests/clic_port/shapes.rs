@@ -1,4 +1,5 @@
-//! Long runs of random shapes: rings that wrap around, predictions right and wrong, interfaces that are full.
+//! Long runs of random shapes: rings that wrap around, predictions right and wrong, interfaces that
+//! are full.
 
 use std::os::fd::AsRawFd;
 
@@ -37,7 +38,8 @@ fn a_ring_comes_round_many_times() {
     });
 }
 
-/// Blocks whose frames come in any order, some twice, some with a length that nobody expects, and are predicted rightly or wrongly.
+/// Blocks whose frames come in any order, some twice, some with a length that nobody expects, and
+/// are predicted rightly or wrongly.
 fn predictions(sender: &mut Port, receiver: &mut Port, way: &Way, seed: u64) {
     let mut random = Random(seed);
     let longest = usize::from(way.payload());

@@ -105,7 +105,8 @@ impl Inbox {
         assert_eq!(self.small, (0..lengths.len() as u32).collect::<Vec<u32>>());
     }
 
-    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it where it is expected.
+    /// Sends a block of frames of `length` bytes, the last one of `last`, and receives it where it
+    /// is expected.
     pub(crate) fn bulk(
         &mut self,
         sender: &mut Port,
@@ -149,7 +150,8 @@ pub(crate) struct Block {
     pub(crate) again: usize,
     /// Frames that nobody looks at.
     pub(crate) strange: usize,
-    /// How wrong predictions are: 0 not at all, 1 in their order, 2 in their lengths, 3 there are none.
+    /// How wrong predictions are: 0 not at all, 1 in their order, 2 in their lengths, 3 there are
+    /// none.
     pub(crate) astray: usize,
     pub(crate) random: Random,
 }

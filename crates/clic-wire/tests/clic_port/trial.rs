@@ -39,7 +39,8 @@ fn ports(hosts: &Hosts) -> [Port; 2] {
 fn a_network_that_loses_the_longest_packets_is_not_used() {
     with_hosts("trial::a_network_that_loses_the_longest_packets_is_not_used", 2, 9000, |hosts| {
         assert_eq!(verdicts(ports(hosts)), [3, 3]);
-        // The second: a frame below IP still passes that has no longer body than UDP leaves room for.
+        // The second: a frame below IP still passes that has no longer body than UDP leaves room
+        // for.
         for mtu in [1500, 8990] {
             let ports = ports(hosts);
             hosts.enter(1);

@@ -59,7 +59,8 @@ pub struct Finished {
     pub number: u32,
 }
 
-/// Parts to ask the root for: bit i of the bitmap is part `first + i`, all ones are everything from there on.
+/// Parts to ask the root for: bit i of the bitmap is part `first + i`, all ones are everything from
+/// there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Of which message.
@@ -85,8 +86,8 @@ pub struct Member {
 }
 
 impl Member {
-    /// Of this group. Of the messages in the bitmap `missed` parts have come already. One that `stands ready` expects messages
-    /// that may never come.
+    /// Of this group. Of the messages in the bitmap `missed` parts have come already. One that
+    /// `stands ready` expects messages that may never come.
     pub fn new(group: Group, stands_ready: bool, missed: u32) -> Member {
         let dropped = std::array::from_fn(|message| missed >> message & 1 != 0);
         Member { group, next: 0, messages: VecDeque::new(), dropped, stands_ready, untold: Vec::new() }
@@ -107,8 +108,8 @@ impl Member {
         self.messages.len() < if self.stands_ready { READY } else { WINDOW }
     }
 
-    /// A message is complete. True when the root may be told now: whoever stands ready does so while all that the root may send
-    /// before it hears of anything else has a place.
+    /// A message is complete. True when the root may be told now: whoever stands ready does so
+    /// while all that the root may send before it hears of anything else has a place.
     pub fn is_through(&mut self, number: u32) -> bool {
         let tells = !self.stands_ready || self.messages.len() + self.untold.len() >= WINDOW;
         if !tells {
@@ -124,7 +125,8 @@ impl Member {
         Some(self.untold.swap_remove(oldest))
     }
 
-    /// Expects the next message of the group, of at most `capacity` bytes. There must be [`Member::has_room`].
+    /// Expects the next message of the group, of at most `capacity` bytes. There must be
+    /// [`Member::has_room`].
     pub fn expect(&mut self, now: Time, token: u64, capacity: u32) -> Option<u32> {
         if !self.has_room() {
             return None;
@@ -150,7 +152,8 @@ impl Member {
         Some(number)
     }
 
-    /// A part came: where it belongs. Nothing has changed yet; once it lies there, [`Member::placed`] is called.
+    /// A part came: where it belongs. Nothing has changed yet; once it lies there,
+    /// [`Member::placed`] is called.
     pub fn place(&mut self, number: u32, total: u32, index: u32, bytes: usize) -> Result<Placed, Refusal> {
         let ahead = number.wrapping_sub(self.next) as usize;
         if ahead < WINDOW {

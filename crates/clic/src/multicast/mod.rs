@@ -1,12 +1,15 @@
-//! Broadcast by the switch: the root of a group sends each frame once, to a multicast address that all others have joined.
+//! Broadcast by the switch: the root of a group sends each frame once, to a multicast address that
+//! all others have joined.
 //!
-//! Nothing is acknowledged frame by frame. A receiver that sees a gap asks the root, which repairs by unicast; when
-//! it has everything it says so ([`super::frame::Kind::Complete`], in the ordered stream, so that it cannot get lost). A
-//! receiver of which the root hears nothing is sent the last part of the message, by which it sees what it misses. So a switch that
-//! loses every multicast frame makes broadcasts slow, never wrong.
+//! Nothing is acknowledged frame by frame. A receiver that sees a gap asks the root, which repairs
+//! by unicast; when it has everything it says so ([`super::frame::Kind::Complete`], in the ordered
+//! stream, so that it cannot get lost). A receiver of which the root hears nothing is sent the last
+//! part of the message, by which it sees what it misses. So a switch that loses every multicast
+//! frame makes broadcasts slow, never wrong.
 //!
-//! Bounded: [`WINDOW`] messages of a group are under way, of [`MOST_PARTS`] parts each; longer broadcasts are several messages. A part
-//! of a message that nobody expects is dropped and repaired later. It pays from [`FEWEST_RECEIVERS`] receivers on.
+//! Bounded: [`WINDOW`] messages of a group are under way, of [`MOST_PARTS`] parts each; longer
+//! broadcasts are several messages. A part of a message that nobody expects is dropped and repaired
+//! later. It pays from [`FEWEST_RECEIVERS`] receivers on.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +25,8 @@ use super::timer::{CEILING, MICROSECOND};
 /// Messages of a group under way.
 pub const WINDOW: usize = 2;
 
-/// Messages for which a member that stands ready has places: so many may wait to be taken before the root waits too.
+/// Messages for which a member that stands ready has places: so many may wait to be taken before
+/// the root waits too.
 pub const READY: usize = 2 * WINDOW;
 
 /// Most parts of a message.

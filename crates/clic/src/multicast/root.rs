@@ -79,7 +79,8 @@ impl Root {
         self.messages.len() < WINDOW
     }
 
-    /// Starts a broadcast; gives its number. There must be [`Root::has_room`], and the message must not be too long.
+    /// Starts a broadcast; gives its number. There must be [`Root::has_room`], and the message must
+    /// not be too long.
     pub fn start(&mut self, now: Time, buffer: u64, length: u32) -> Option<u32> {
         let parts = self.group.parts(length).filter(|_| self.has_room())?;
         let (number, missing, repairs) = (self.next, self.receivers.clone(), VecDeque::new());
@@ -155,7 +156,8 @@ impl Root {
         Ok(())
     }
 
-    /// A receiver has everything. The buffer of a message that all have is free: `free` hears of it.
+    /// A receiver has everything. The buffer of a message that all have is free: `free` hears of
+    /// it.
     pub fn complete(&mut self, rank: u32, number: u32, free: &mut impl FnMut(u64)) -> Result<(), Refusal> {
         let message = self.find(number).ok_or(Refusal::Unknown)?;
         message.missing.retain(|missing| *missing != rank);

@@ -1,7 +1,8 @@
-//! One remote process: puts the rooms together. Inputs are the caller's wishes, frames and time; outputs go to the [`Outlet`].
+//! One remote process: puts the rooms together. Inputs are the caller's wishes, frames and time;
+//! outputs go to the [`Outlet`].
 //!
-//! Invariants: what is reported as sent, pulled, released or lost is reported once; between the report of loss and a greeting of
-//! a new life of the peer nothing is accepted from it.
+//! Invariants: what is reported as sent, pulled, released or lost is reported once; between the
+//! report of loss and a greeting of a new life of the peer nothing is accepted from it.
 
 #![forbid(unsafe_code)]
 
@@ -90,7 +91,8 @@ pub struct Peer {
     rails: Rails,
     regions: Regions,
     pulls: Pulls,
-    /// Releases and completions that wait for room in the window. As many as the own process caused.
+    /// Releases and completions that wait for room in the window. As many as the own process
+    /// caused.
     notices: VecDeque<(Kind, Pair)>,
     /// Stamps of probes to be answered, by rail.
     echoes: [Option<u32>; MOST_RAILS],
@@ -203,7 +205,8 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends `length` bytes that the caller calls `buffer`. They are read until [`Outlet::sent`] reports the buffer.
+    /// Sends `length` bytes that the caller calls `buffer`. They are read until [`Outlet::sent`]
+    /// reports the buffer.
     pub fn send(&mut self, now: Time, buffer: u64, length: u32, outlet: &mut impl Outlet) -> Result<(), SendError> {
         self.takes(length)?;
         let piece = self.rails.least_payload();
@@ -219,18 +222,21 @@ impl Peer {
         Ok(())
     }
 
-    /// Makes `length` bytes fetchable, which the caller calls `token`; [`Outlet::released`] reports it.
+    /// Makes `length` bytes fetchable, which the caller calls `token`; [`Outlet::released`] reports
+    /// it.
     pub fn publish(&mut self, token: u64, length: u64) -> Key {
         self.regions.publish(token, length)
     }
 
-    /// Takes a publication back; false when the peer has begun to fetch it. One that is taken back is gone for a peer that asks
-    /// for it later, and such a peer is not answered: take back only what the peer does not know of or does not want.
+    /// Takes a publication back; false when the peer has begun to fetch it. One that is taken back
+    /// is gone for a peer that asks for it later, and such a peer is not answered: take back only
+    /// what the peer does not know of or does not want.
     pub fn withdraw(&mut self, key: Key) -> bool {
         self.regions.withdraw(key)
     }
 
-    /// Fetches the first `wanted` bytes of a region of the peer; [`Outlet::pulled`] reports `token`. The region is released then.
+    /// Fetches the first `wanted` bytes of a region of the peer; [`Outlet::pulled`] reports
+    /// `token`. The region is released then.
     pub fn pull(
         &mut self,
         now: Time,
@@ -267,7 +273,8 @@ impl Peer {
         self.owed = self.owed.saturating_add_signed(change);
     }
 
-    /// This process is about to sleep, or awake again. The peer is told if it has sent or taken something since it was told last.
+    /// This process is about to sleep, or awake again. The peer is told if it has sent or taken
+    /// something since it was told last.
     pub fn set_asleep(&mut self, now: Time, asleep: bool, outlet: &mut impl Outlet) {
         if self.asleep != asleep && !self.settings.drowsy {
             self.asleep = asleep;

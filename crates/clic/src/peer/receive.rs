@@ -16,16 +16,18 @@ use crate::timer::Newest;
 /// Longest eager message of any peer.
 const LONGEST: u32 = FRAGMENTS as u32 * u16::MAX as u32;
 
-/// How often a peer hears whether this process sleeps after each frame of it that brings anything: once that the process is
-/// awake, once that it sleeps again. Without a bound the announcements of two processes would wake each other for ever.
+/// How often a peer hears whether this process sleeps after each frame of it that brings anything:
+/// once that the process is awake, once that it sleeps again. Without a bound the announcements of
+/// two processes would wake each other for ever.
 const ANNOUNCEMENTS: u8 = 2;
 
 /// An acknowledgement that echoes nothing.
 pub(super) const NO_ECHO: u32 = u32::MAX;
 
 impl Peer {
-    /// A frame came over `rail` whose header is [`Header::decode`]'d and says that it is of this peer. What it brings is reported, and
-    /// what must be answered is answered. Frames that are refused are counted.
+    /// A frame came over `rail` whose header is [`Header::decode`]'d and says that it is of this
+    /// peer. What it brings is reported, and what must be answered is answered. Frames that are
+    /// refused are counted.
     pub fn arrived(
         &mut self,
         now: Time,
@@ -192,7 +194,8 @@ impl Peer {
         }
     }
 
-    /// A part of a message. One that does not continue the last is refused, and a new message may begin with the next.
+    /// A part of a message. One that does not continue the last is refused, and a new message may
+    /// begin with the next.
     fn message(&mut self, total: u32, bytes: &[u8], outlet: &mut impl Outlet) -> Result<(), Refusal> {
         let (whole, offset) = self.coming.take().unwrap_or((total, 0));
         let end = u64::from(offset) + bytes.len() as u64;

@@ -1,5 +1,6 @@
-//! What goes out to the peer next: greetings, frames of the stream, acknowledgements, requests, probes, and last the bulk that the peer
-//! asked for. Nothing changes before the outlet has taken the frame, so that a full interface costs an attempt and no more.
+//! What goes out to the peer next: greetings, frames of the stream, acknowledgements, requests,
+//! probes, and last the bulk that the peer asked for. Nothing changes before the outlet has taken
+//! the frame, so that a full interface costs an attempt and no more.
 
 #![forbid(unsafe_code)]
 
@@ -139,7 +140,8 @@ impl Peer {
         }
     }
 
-    /// Echoes of the peer's probes, probes of rails, and signs of life wanted of a peer that owes something.
+    /// Echoes of the peer's probes, probes of rails, and signs of life wanted of a peer that owes
+    /// something.
     fn probe(&mut self, now: Time, blocked: &mut u8, outlet: &mut impl Outlet) {
         for rail in 0..self.rails.count() {
             if let Some(theirs) = self.echoes[usize::from(rail)]

@@ -1,6 +1,6 @@
-//! CLIC's protocol in a simulator: whole processes on a seeded wire with faults, against a model of what the transport promises.
-//! `TOWPATH_TEST_STEPS` sets how many steps each random run takes, `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the
-//! ignored test: 10^7 steps.
+//! CLIC's protocol in a simulator: whole processes on a seeded wire with faults, against a model of
+//! what the transport promises. `TOWPATH_TEST_STEPS` sets how many steps each random run takes,
+//! `TOWPATH_TEST_SEED` is added to every seed. `make stress` adds the ignored test: 10^7 steps.
 
 mod wire;
 mod world;
@@ -396,7 +396,8 @@ fn sleepers_do_not_wake_each_other_for_ever() {
     assert!((1..=8).contains(&frames), "{frames} frames about sleep for two messages");
 }
 
-/// One frame was held back for seconds, and nothing was sent since. What measures the way must not believe in it.
+/// One frame was held back for seconds, and nothing was sent since. What measures the way must not
+/// believe in it.
 #[test]
 fn a_frame_that_comes_late_does_not_make_the_way_long() {
     let mut world = World::new(shape(2, 1, calm(), 13));

@@ -1,5 +1,5 @@
-//! A seeded wire between the interfaces of a few hosts: it drops, doubles, delays and reorders frames, repeats old ones, and
-//! adds forged ones. Time is a number.
+//! A seeded wire between the interfaces of a few hosts: it drops, doubles, delays and reorders
+//! frames, repeats old ones, and adds forged ones. Time is a number.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -154,8 +154,8 @@ impl Wire {
         }
     }
 
-    /// Bits of a header fall over, or a stranger sends nonsense. (Bytes of messages are not guarded: that is the wire's own
-    /// check's work.)
+    /// Bits of a header fall over, or a stranger sends nonsense. (Bytes of messages are not
+    /// guarded: that is the wire's own check's work.)
     fn forge(&mut self, gone: Time, to: usize, rail: u8, bytes: &[u8]) {
         let mut bytes = bytes.to_vec();
         match self.random.below(3) {

@@ -1,5 +1,6 @@
-//! Processes on a [`Wire`], and the model of what their transport promises: messages arrive once and in order, pulls bring the right
-//! bytes, publications are released once and not read afterwards, broadcasts reach all, losses are reported once.
+//! Processes on a [`Wire`], and the model of what their transport promises: messages arrive once
+//! and in order, pulls bring the right bytes, publications are released once and not read
+//! afterwards, broadcasts reach all, losses are reported once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -63,7 +64,8 @@ struct Side {
     /// Those of earlier lives of the process.
     former_regions: HashMap<u64, Region>,
     pulls: HashMap<u64, Pull>,
-    /// Announced regions that will be pulled later: when, from whom, key, name of the region, wanted bytes.
+    /// Announced regions that will be pulled later: when, from whom, key, name of the region,
+    /// wanted bytes.
     announced: VecDeque<(Time, usize, Key, u64, u64)>,
     /// By sender.
     assembling: HashMap<usize, Vec<u8>>,
@@ -410,7 +412,8 @@ impl World {
         length
     }
 
-    /// A member expects the next broadcast of a root that has started it, or will if members stand ready.
+    /// A member expects the next broadcast of a root that has started it, or will if members stand
+    /// ready.
     fn expect(&mut self, me: usize, root: usize) {
         let place = root * self.shape.ranks + me;
         let number = self.started[1][place];
@@ -537,8 +540,8 @@ impl World {
         self.model.done
     }
 
-    /// Everybody leaves, in any order, and is gone as soon as nobody is said to need it. Says how long that took once
-    /// the last wanted to.
+    /// Everybody leaves, in any order, and is gone as soon as nobody is said to need it. Says how
+    /// long that took once the last wanted to.
     pub(crate) fn leave(&mut self) -> Time {
         for rank in (0..self.shape.ranks).filter(|rank| !self.wire.dead.contains(rank)).collect::<Vec<_>>() {
             self.call(rank, |endpoint, now, driver| endpoint.leave(now, driver));
@@ -630,7 +633,8 @@ impl World {
         self.endpoints[rank] = self.endpoint(rank);
         self.shape.known = known;
         for other in (0..self.shape.ranks).filter(|other| *other != rank) {
-            // What the old life had sent may arrive, up to some message; what was sent to it arrives nowhere.
+            // What the old life had sent may arrive, up to some message; what was sent to it
+            // arrives nowhere.
             self.model.messages.entry((other, rank)).or_default().clear();
             self.model.delivered.insert((rank, other), u64::MAX / 2);
             self.model.delivered.insert((other, rank), u64::MAX / 2);

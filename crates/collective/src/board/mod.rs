@@ -1,9 +1,10 @@
 //! Blocking collectives on a board: every rank writes its part once where all others read it.
 //!
-//! A call is a number of rounds that all ranks compute alike from the bytes of the call: in a round each rank that gives
-//! data posts a chunk, and each rank that takes data reads the chunks of others. No tree: with more ranks than cores each
-//! level of a tree costs a switch of processes, with few ranks there is nothing to save (figures: research on
-//! collectives, section 2.2). The waiting loop is the caller's ([`Patience`]).
+//! A call is a number of rounds that all ranks compute alike from the bytes of the call: in a round
+//! each rank that gives data posts a chunk, and each rank that takes data reads the chunks of
+//! others. No tree: with more ranks than cores each level of a tree costs a switch of processes,
+//! with few ranks there is nothing to save (figures: research on collectives, section 2.2). The
+//! waiting loop is the caller's ([`Patience`]).
 
 mod movement;
 mod reductions;
@@ -16,10 +17,12 @@ use crate::select::{COLLECTIVES, Collective, Crowd, Selection, Size};
 
 /// The waiting loop of the process.
 pub trait Patience {
-    /// Returns when `ready` says true, which it does after another member has done what this one wants on the board.
+    /// Returns when `ready` says true, which it does after another member has done what this one
+    /// wants on the board.
     fn wait(&mut self, ready: &mut dyn FnMut() -> bool);
-    /// Ends the job: this member of the team is in another call of the communicator than I am, so the ranks have not
-    /// called the same collectives with sizes that fit together, and nothing on the board can be trusted any more.
+    /// Ends the job: this member of the team is in another call of the communicator than I am, so
+    /// the ranks have not called the same collectives with sizes that fit together, and nothing on
+    /// the board can be trusted any more.
     fn out_of_step(&mut self, member: usize) -> !;
 }
 
@@ -34,11 +37,11 @@ pub enum Need {
 
 /// Looks at a line before the waiting loop is asked, where ranks do not share cores.
 const LOOKS: u32 = 64;
-/// Bytes of a round where ranks do not share cores and some only write, others only read: while these read a chunk, those
-/// write the next.
+/// Bytes of a round where ranks do not share cores and some only write, others only read: while
+/// these read a chunk, those write the next.
 const CHUNK: usize = 16 << 10;
-/// The same where every rank writes and reads, so that nothing is gained by parts: each round costs a hand-over in both
-/// directions, and long rows are copied at a higher rate.
+/// The same where every rank writes and reads, so that nothing is gained by parts: each round costs
+/// a hand-over in both directions, and long rows are copied at a higher rate.
 const CHUNK_OF_ALL: usize = 128 << 10;
 /// Largest message with a block for each rank, where ranks do not share cores: longer ones go in
 /// messages, which move larger pieces.
@@ -92,8 +95,8 @@ fn chunk(largest: usize, crowd: Crowd, fitting: usize) -> usize {
     if crowd == Crowd::Fitting { fitting.min(largest) } else { largest }
 }
 
-/// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank; `None` where a board
-/// cannot be used.
+/// The collective, the bytes by which its algorithm is chosen, and the longest message of a rank;
+/// `None` where a board cannot be used.
 fn sizes(operation: &Operation, size: usize) -> Option<(Collective, i64, i64)> {
     let ranks = size as i64;
     Some(match operation {
@@ -255,8 +258,9 @@ impl Session<'_> {
         self.checked(posted, member)
     }
 
-    /// Waits, where ranks share cores, until all members have posted in this round: only the last of them wakes me. Where
-    /// each has a core, whatever is there can be worked on while others post.
+    /// Waits, where ranks share cores, until all members have posted in this round: only the last
+    /// of them wakes me. Where each has a core, whatever is there can be worked on while others
+    /// post.
     fn expect_all(&mut self) {
         if self.crowd == Crowd::Crowded {
             let mut seen = 0;
@@ -283,7 +287,8 @@ impl Session<'_> {
     }
 }
 
-/// Whether all members have posted, beginning with member `seen`, which moves on. A line of another call ends the look.
+/// Whether all members have posted, beginning with member `seen`, which moves on. A line of another
+/// call ends the look.
 fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
     while *seen < board.size() {
         match board.look(*seen) {
@@ -295,7 +300,8 @@ fn see_all(board: &Board, call: u16, seen: &mut usize) -> bool {
     true
 }
 
-/// Cursors over the blocks of all ranks. A call of one round needs none beyond the round, and makes no list.
+/// Cursors over the blocks of all ranks. A call of one round needs none beyond the round, and makes
+/// no list.
 struct Cursors<T> {
     kept: Vec<T>,
 }

@@ -9,7 +9,8 @@ use crate::buffers::{Blocks, Buffer, Piece};
 use crate::gather::Gather;
 use crate::scatter::Scatter;
 
-/// Bytes of the block of one rank in a gather or scatter: my own part, or (in place at the root) one of all blocks.
+/// Bytes of the block of one rank in a gather or scatter: my own part, or (in place at the root)
+/// one of all blocks.
 pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
     match (own, all) {
         (Some(own), _) => own.bytes(),
@@ -18,8 +19,8 @@ pub(super) fn block(own: Option<&Buffer>, all: Option<&Blocks>) -> i64 {
     }
 }
 
-/// Rounds for `bytes` bytes, and the bytes of each. No bytes make a round too: a rank that expects none, where others
-/// expect some, stays in step.
+/// Rounds for `bytes` bytes, and the bytes of each. No bytes make a round too: a rank that expects
+/// none, where others expect some, stays in step.
 fn rounds(bytes: i64, chunk: usize) -> (usize, impl Iterator<Item = usize>) {
     let bytes = bytes.max(0) as usize;
     // Short calls, which are many, need no division.
@@ -198,7 +199,8 @@ impl Session<'_> {
     }
 }
 
-/// The `length` bytes from `first` on of a message, as far as it goes: the ranks may disagree about sizes.
+/// The `length` bytes from `first` on of a message, as far as it goes: the ranks may disagree about
+/// sizes.
 fn part(posted: Posted, first: usize, length: usize) -> Posted {
     let first = first.min(posted.length);
     // SAFETY: inside the message.

@@ -1,7 +1,8 @@
 //! Calls that combine data: reduce, allreduce, reduce-scatter, scan.
 //!
-//! Every rank posts its vector; whoever needs a result folds the vectors from the highest rank down, so that each call
-//! associates in one way whoever computes it and whatever the chunks are: `v0 op (v1 op (v2 ...))`.
+//! Every rank posts its vector; whoever needs a result folds the vectors from the highest rank
+//! down, so that each call associates in one way whoever computes it and whatever the chunks are:
+//! `v0 op (v1 op (v2 ...))`.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -12,7 +13,8 @@ use super::Session;
 use crate::halving::{Operand, even_parts};
 use crate::select::Crowd;
 
-/// Bytes of all vectors together up to which every rank computes the result of an allreduce for itself.
+/// Bytes of all vectors together up to which every rank computes the result of an allreduce for
+/// itself.
 const EVERYBODY: usize = 16 << 10;
 /// Bytes of a vector that are folded at once: what is fetched from another core in one row, and is
 /// still in a near cache when the next vector is folded into it.
@@ -184,7 +186,8 @@ impl Session<'_> {
         }
     }
 
-    /// Whoever first sees that all vectors are there computes the result, which needs no further switch of processes.
+    /// Whoever first sees that all vectors are there computes the result, which needs no further
+    /// switch of processes.
     unsafe fn let_one_fold(&mut self, operand: &Operand, count: i64, own: *const u8, into: *mut u8) {
         self.expect_all();
         for member in self.others() {
@@ -221,7 +224,8 @@ impl Session<'_> {
                 let mine = operand.element.at(row.cast_mut(), starts[own]);
                 self.fold(operand, 0..size, (starts[own], starts[own + 1] - starts[own]), mine, place(own));
             }
-            // The vectors of this round are read by all until each has finished it: no byte of `into` lies on the board.
+            // The vectors of this round are read by all until each has finished it: no byte of
+            // `into` lies on the board.
             self.board.finish();
             self.post_elements(operand, into, &part(own));
         }

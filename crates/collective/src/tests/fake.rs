@@ -1,6 +1,6 @@
-//! A network inside one thread: messages of an ordered pair arrive in order, pairs overtake each other at random, and
-//! a send either copies its data at once (eager) or reads it when it is matched (rendezvous), so that a plan which
-//! touches a buffer too early is found out.
+//! A network inside one thread: messages of an ordered pair arrive in order, pairs overtake each
+//! other at random, and a send either copies its data at once (eager) or reads it when it is
+//! matched (rendezvous), so that a plan which touches a buffer too early is found out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -95,7 +95,8 @@ fn read_all(mut source: Source) -> Vec<u8> {
     let mut data = vec![0; source.length()];
     let mut done = 0;
     while done < data.len() {
-        // SAFETY: the plan keeps the source alive until the ticket is complete; the room is inside `data`.
+        // SAFETY: the plan keeps the source alive until the ticket is complete; the room is inside
+        // `data`.
         match unsafe { source.fill(data.as_mut_ptr().add(done), data.len() - done) } {
             Step::Done(step) if step > 0 => done += step,
             step => panic!("a packer stopped before its end: {step:?}"),

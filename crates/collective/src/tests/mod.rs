@@ -1,5 +1,5 @@
-//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks against naive computing, on a fake
-//! network that delivers in seeded random order.
+//! Every collective, algorithm, size, root and in-place form on 1 to 48 ranks against naive
+//! computing, on a fake network that delivers in seeded random order.
 
 mod between;
 mod fake;

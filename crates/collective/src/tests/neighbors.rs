@@ -1,4 +1,5 @@
-//! Neighbourhood collectives: grids with periodic dimensions of size 1 and 2, graphs with repeated edges.
+//! Neighbourhood collectives: grids with periodic dimensions of size 1 and 2, graphs with repeated
+//! edges.
 
 use super::{Shape, Store, execute, team};
 use crate::neighborhood::{Given, Neighborly, Neighbors};
@@ -44,7 +45,8 @@ fn what_goes_down_comes_from_above() {
             for (dimension, (below, above)) in grid(rank, &sizes, periodic).into_iter().enumerate() {
                 let first = 2 * dimension as i64;
                 let what = (&sizes, rank, dimension);
-                // The block from below was sent upward: it is the sender's second one of the dimension.
+                // The block from below was sent upward: it is the sender's second one of the
+                // dimension.
                 match below {
                     Some(from) => row.assert_values(first, 1, from, first + 1, &what),
                     None => assert!(row.is_untouched(first)),

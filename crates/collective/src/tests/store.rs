@@ -174,7 +174,8 @@ impl<T: Sample> Store<T> {
     }
 }
 
-/// The operation of a sample: a kernel where it commutes, a callback with gaps in mind where it does not.
+/// The operation of a sample: a kernel where it commutes, a callback with gaps in mind where it
+/// does not.
 pub(crate) fn reducer<T: Sample>(element: &Element) -> Reducer {
     /// # Safety
     /// As [`crate::reducer::Kernel`].

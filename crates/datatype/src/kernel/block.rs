@@ -12,11 +12,12 @@ pub(crate) unsafe fn exchange<const PACK: bool>(user: *mut u8, packed: *mut u8, 
     unsafe { if PACK { copy(user, packed, length) } else { copy(packed, user, length) } }
 }
 
-/// Longer blocks are left to `memcpy`, which knows how to treat them; a call for each shorter one would cost more than
-/// the bytes.
+/// Longer blocks are left to `memcpy`, which knows how to treat them; a call for each shorter one
+/// would cost more than the bytes.
 pub(super) const LONG: usize = 2048;
 
-/// Copies one block of any length; short ones by two overlapping moves, which is cheaper than calling `memcpy`.
+/// Copies one block of any length; short ones by two overlapping moves, which is cheaper than
+/// calling `memcpy`.
 ///
 /// # Safety
 /// Both must be valid for `length` bytes and not overlap.
@@ -49,7 +50,8 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
 /// Copies the first and the last `HALF` bytes, which may overlap each other.
 ///
 /// # Safety
-/// `length` is between `HALF` and twice that; both must be valid for `length` bytes and not overlap.
+/// `length` is between `HALF` and twice that; both must be valid for `length` bytes and not
+/// overlap.
 #[inline(always)]
 unsafe fn ends<const HALF: usize>(from: *const u8, to: *mut u8, length: usize) {
     let last = length - HALF;

@@ -1,8 +1,10 @@
-//! Short blocks so far apart that each has a page and more for itself, unpacked: columns of large matrices.
+//! Short blocks so far apart that each has a page and more for itself, unpacked: columns of large
+//! matrices.
 //!
-//! A stride of many pages, most of all a power of two, brings the blocks into few sets of every cache and few banks of
-//! the memory, where one store waits for the one before. Halves of the column taken in turns wait less (measured on
-//! Zen 5: 4096 words, 32 KiB apart, at 1.08 GB/s against 0.62; pairs at 1.5 against 1.3; equal where nothing collides).
+//! A stride of many pages, most of all a power of two, brings the blocks into few sets of every
+//! cache and few banks of the memory, where one store waits for the one before. Halves of the
+//! column taken in turns wait less (measured on Zen 5: 4096 words, 32 KiB apart, at 1.08 GB/s
+//! against 0.62; pairs at 1.5 against 1.3; equal where nothing collides).
 
 use super::{Grid, prefetch};
 use std::ptr::copy_nonoverlapping;
@@ -34,7 +36,8 @@ pub(super) unsafe fn unpack<const LENGTH: usize>(grid: &Grid) {
         let mut to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let mut from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
         let mut later = to.wrapping_offset(step.wrapping_mul(half as isize));
-        // SAFETY: the caller vouches for every block: `half` from `to` on, and the rest from `later` on.
+        // SAFETY: the caller vouches for every block: `half` from `to` on, and the rest from
+        // `later` on.
         unsafe {
             for _ in 0..half {
                 prefetch(to.wrapping_offset(step.wrapping_mul(AHEAD)));

@@ -2,12 +2,13 @@
 //!
 //! The shape of a loop matters more than its moves (measured on Zen 5):
 //!
-//! * Blocks near each other go in rounds of four, so that addresses do not limit the loop. Blocks on lines of their own
-//!   go one by one, because the processor's prefetcher learns a stride from *one* instruction.
-//! * Where more memory is touched than the caches hold, the program prefetches (131072 doubles, 128 bytes apart: 8.5
-//!   GB/s against 4.0).
-//! * Dense stores want 512 bits, scattered ones 256 (64 KiB in blocks of 64 bytes: 127 GB/s against 86), those on lines
-//!   far apart 128 (60 GB/s against 18).
+//! * Blocks near each other go in rounds of four, so that addresses do not limit the loop. Blocks
+//!   on lines of their own go one by one, because the processor's prefetcher learns a stride from
+//!   *one* instruction.
+//! * Where more memory is touched than the caches hold, the program prefetches (131072 doubles, 128
+//!   bytes apart: 8.5 GB/s against 4.0).
+//! * Dense stores want 512 bits, scattered ones 256 (64 KiB in blocks of 64 bytes: 127 GB/s against
+//!   86), those on lines far apart 128 (60 GB/s against 18).
 
 use super::block::copy;
 use super::{Grid, GridKernel, LINE, Level, by_length, columns, opaque, prefetch};
@@ -22,8 +23,8 @@ const NEAR_BYTES: usize = 2 * LINE;
 /// Blocks further apart than this are stored by narrow moves.
 const WIDE_BYTES: usize = 256;
 
-/// Prefetched is the block so many ahead; pairs of words are unpacked faster where it is nearer (65536 pairs, 256 bytes apart: 19
-/// GB/s against 16).
+/// Prefetched is the block so many ahead; pairs of words are unpacked faster where it is nearer
+/// (65536 pairs, 256 bytes apart: 19 GB/s against 16).
 const fn ahead(length: usize, unpack: bool) -> isize {
     if unpack && length == 16 { 16 } else { 64 }
 }
@@ -78,17 +79,20 @@ mod avx512 {
     use crate::kernel::spread::{Spread, unpack_rows};
     use crate::kernel::stream;
 
-    /// Whether gathers or scatters, as the stride is that of one side or the other, are worth while.
+    /// Whether gathers or scatters, as the stride is that of one side or the other, are worth
+    /// while.
     fn scattered(length: usize, stride: isize, far: bool) -> bool {
         length == words::WORD && !far && stride.unsigned_abs() > LINE
     }
 
-    /// The gaps that blocks of some length mostly have: their own length, or what alignment asks for (12 of 16 bytes).
+    /// The gaps that blocks of some length mostly have: their own length, or what alignment asks
+    /// for (12 of 16 bytes).
     const fn usual_stride(length: usize) -> usize {
         if length == 12 { 16 } else { 2 * length }
     }
 
-    /// Whether packed blocks are to be spread over lines. Pairs of words gain only where lines are fetched ahead.
+    /// Whether packed blocks are to be spread over lines. Pairs of words gain only where lines are
+    /// fetched ahead.
     fn is_spread<const LENGTH: usize>(grid: &Grid) -> bool {
         grid.is_unpacking() && grid.to_block == usual_stride(LENGTH) as isize && (LENGTH < 2 * words::WORD || grid.far)
     }
@@ -134,8 +138,9 @@ mod avx512 {
 
 /// Distances of the second to the fourth block of a round from its first, and to the next round.
 ///
-/// Four blocks take their addresses from one addition instead of a chain of four, which would limit the loop to one
-/// block a cycle. The compiler must not see that the distances are multiples, or it makes a chain of them again.
+/// Four blocks take their addresses from one addition instead of a chain of four, which would limit
+/// the loop to one block a cycle. The compiler must not see that the distances are multiples, or it
+/// makes a chain of them again.
 #[derive(Clone, Copy)]
 struct Steps {
     second: isize,

@@ -1,8 +1,10 @@
-//! Long blocks with AVX-512: eight lines are loaded before they are stored, so that a core waits for all of them at once.
+//! Long blocks with AVX-512: eight lines are loaded before they are stored, so that a core waits
+//! for all of them at once.
 //!
-//! That pays for blocks on pages of their own, as long as the caches of a core hold them (measured on Zen 5, blocks of 512
-//! bytes, 8 KiB apart: 8 of them at 100 GB/s against 88 line by line, 128 at 59 against 55, but 2048 at 40 against 43),
-//! and for nearer ones in memory, which are fetched ahead as well (16 MiB, 1 KiB apart: 19.7 GB/s against 17.5).
+//! That pays for blocks on pages of their own, as long as the caches of a core hold them (measured
+//! on Zen 5, blocks of 512 bytes, 8 KiB apart: 8 of them at 100 GB/s against 88 line by line, 128
+//! at 59 against 55, but 2048 at 40 against 43), and for nearer ones in memory, which are fetched
+//! ahead as well (16 MiB, 1 KiB apart: 19.7 GB/s against 17.5).
 
 use super::{Grid, LINE, prefetch};
 use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_storeu_si512};
@@ -68,7 +70,8 @@ fn fetch(block: *const u8, length: usize) {
 /// Moves one block.
 ///
 /// # Safety
-/// Both must be valid for `length` bytes, at least a line, and not overlap; the processor must have AVX-512.
+/// Both must be valid for `length` bytes, at least a line, and not overlap; the processor must have
+/// AVX-512.
 #[inline(never)] // As above.
 #[target_feature(enable = "avx512f")]
 unsafe fn block(from: *const u8, to: *mut u8, length: usize) {

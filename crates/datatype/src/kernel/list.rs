@@ -1,5 +1,5 @@
-//! Blocks of equal length at listed offsets. Offsets are read as often as the data, so they take 32 bits wherever
-//! those suffice.
+//! Blocks of equal length at listed offsets. Offsets are read as often as the data, so they take 32
+//! bits wherever those suffice.
 
 use super::block::{copy, exchange};
 use super::{FAR_BYTES, LINE, Level, by_length, prefetch};
@@ -39,8 +39,8 @@ struct Part<'list> {
 /// Moves a part of a list.
 ///
 /// # Safety
-/// The blocks and the packed bytes of `count` entries must be valid and not overlap. The processor must have the
-/// instructions of the level that the routine was chosen for.
+/// The blocks and the packed bytes of `count` entries must be valid and not overlap. The processor
+/// must have the instructions of the level that the routine was chosen for.
 type Kernel = unsafe fn(&Part);
 
 /// The list routine for blocks of `length` bytes.
@@ -108,7 +108,8 @@ impl Equal {
     fn at_level(level: Level, length: usize, offsets: &[i64]) -> Equal {
         let (low, high) = offsets.iter().fold((i64::MAX, i64::MIN), |(low, high), &at| (low.min(at), high.max(at)));
         let span = (high as i128 - low as i128).unsigned_abs();
-        // Blocks that lie near each other are a stream, which the processor fetches ahead by itself.
+        // Blocks that lie near each other are a stream, which the processor fetches ahead by
+        // itself.
         let (count, touched) = (offsets.len() as u128, offsets.len() as u128 * length.max(LINE) as u128);
         let far = touched > FAR_BYTES as u128 && span > count * 2 * LINE as u128;
         let narrow = i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
@@ -150,8 +151,8 @@ impl Equal {
     /// Moves the packed bytes `skip..skip + limit`.
     ///
     /// # Safety
-    /// `skip + limit` bytes must be in the list; the blocks around `user` that hold them, and `limit` bytes at
-    /// `packed`, must be valid and not overlap.
+    /// `skip + limit` bytes must be in the list; the blocks around `user` that hold them, and
+    /// `limit` bytes at `packed`, must be valid and not overlap.
     pub(crate) unsafe fn walk<const PACK: bool>(&self, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
         let length = self.length;
         let (mut packed, mut limit) = (packed, limit);
@@ -217,7 +218,8 @@ mod tests {
                 let limit = expected.len() - skip - length / 3;
                 let mut packed = vec![0u8; expected.len() + 1];
                 let mut back = vec![0u8; user.len()];
-                // SAFETY: `user`, `packed` and `back` hold all bytes of the list; a packing walk only reads `user`.
+                // SAFETY: `user`, `packed` and `back` hold all bytes of the list; a packing walk
+                // only reads `user`.
                 unsafe {
                     list.walk::<true>(user.as_ptr().cast_mut(), packed.as_mut_ptr(), skip, limit);
                     list.walk::<false>(back.as_mut_ptr(), packed.as_mut_ptr(), skip, limit);
@@ -249,7 +251,8 @@ mod tests {
         let user = [7u32, 1, 2];
         let base = user.as_ptr().cast::<u8>().cast_mut();
         let mut packed = [0u32; 2];
-        // SAFETY: the second block, packed bytes 4 to 8, is the first word of `user`; no other is touched.
+        // SAFETY: the second block, packed bytes 4 to 8, is the first word of `user`; no other is
+        // touched.
         unsafe { list.walk::<true>(base, packed.as_mut_ptr().cast(), 4, 4) };
         assert_eq!(packed, [7, 0]);
     }

@@ -1,6 +1,7 @@
-//! The loops that move bytes: a grid of equal blocks from one pair of strides to another, a list of blocks to or from
-//! packed bytes, and permutations of whole registers. One routine for each common block length and each level of
-//! instructions, chosen once for a plan, so that a block is a few moves and not a call of `memcpy`.
+//! The loops that move bytes: a grid of equal blocks from one pair of strides to another, a list of
+//! blocks to or from packed bytes, and permutations of whole registers. One routine for each common
+//! block length and each level of instructions, chosen once for a plan, so that a block is a few
+//! moves and not a call of `memcpy`.
 //!
 //! | module | what it moves | levels |
 //! |---|---|---|
@@ -10,13 +11,13 @@
 //! | `unequal` | blocks of any length at listed offsets | all, AVX-512 with masks |
 //! | `columns` | a grid of short blocks far apart, unpacked | all |
 //! | `lines` | a grid of long blocks | AVX-512 |
-//! | `words` | a grid of 8-byte words on lines of their own | all, AVX-512 with gathers and scatters |
+//! | `words` | a grid of 8-byte words on lines of their own | all; AVX-512 gathers and scatters |
 //! | `stream` | long grids of such words, past the caches | AVX-512 |
-//! | `spread` | packed bytes to short blocks near each other: whole registers, permuted and masked | AVX-512 |
+//! | `spread` | packed bytes to short blocks near each other: permuted, masked | AVX-512 |
 //! | `pattern` | records of at most 64 bytes to packed bytes: whole registers, permuted | AVX-512 |
 //!
-//! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps on a page that a
-//! block is on, and is not used.
+//! Invariants: nothing outside the blocks is written. What is read lies in the blocks, or in gaps
+//! on a page that a block is on, and is not used.
 
 mod block;
 mod columns;
@@ -43,7 +44,8 @@ pub(crate) use unequal::{Block, Unequal};
 /// Bytes that memory moves at once.
 pub(crate) const LINE: usize = 64;
 
-/// Data that touch more memory than this are fetched ahead of their use: about what the caches of one core hold.
+/// Data that touch more memory than this are fetched ahead of their use: about what the caches of
+/// one core hold.
 pub(crate) const FAR_BYTES: usize = 2 << 20;
 
 /// `rows` x `blocks` blocks of `length` bytes. Strides are in bytes and may be negative.
@@ -78,8 +80,9 @@ impl Grid {
 /// Moves a grid.
 ///
 /// # Safety
-/// Every block must be valid for reads at its source and for writes at its destination, and no destination may
-/// overlap a source. The processor must have the instructions of the level that the routine was chosen for.
+/// Every block must be valid for reads at its source and for writes at its destination, and no
+/// destination may overlap a source. The processor must have the instructions of the level that the
+/// routine was chosen for.
 pub(crate) type GridKernel = unsafe fn(&Grid);
 
 /// What the processor can do.

@@ -1,5 +1,6 @@
-//! Packing short records with AVX-512: a register (or two) of the program's memory is permuted so that the records'
-//! data lie side by side, and stored whole; what is stored too much is stored over by the next register.
+//! Packing short records with AVX-512: a register (or two) of the program's memory is permuted so
+//! that the records' data lie side by side, and stored whole; what is stored too much is stored
+//! over by the next register.
 //!
 //! Only packing; `spread` does the same for unpacking, with masks.
 
@@ -29,8 +30,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Records of `size` bytes of data that lie within `span` bytes, `stride` bytes apart; their data are still to be
-    /// added. None where a permutation does not pay.
+    /// Records of `size` bytes of data that lie within `span` bytes, `stride` bytes apart; their
+    /// data are still to be added. None where a permutation does not pay.
     const fn empty(size: usize, span: usize, stride: usize) -> Option<Pattern> {
         if size == 0 || size > REGISTER || span > REGISTER || stride == 0 || stride > REGISTER {
             return None;
@@ -45,7 +46,8 @@ impl Pattern {
         Some(Pattern { index: [0; REGISTER], window, stride: records * stride, packed: records * size, records })
     }
 
-    /// Adds a block of every record: `length` bytes at `offset` of the record, the bytes from `at` on when packed.
+    /// Adds a block of every record: `length` bytes at `offset` of the record, the bytes from `at`
+    /// on when packed.
     const fn add(&mut self, offset: usize, at: usize, length: usize) {
         let (mut record, size, stride) = (0, self.packed / self.records, self.stride / self.records);
         while record < self.records {
@@ -103,13 +105,15 @@ const fn fitting(size: usize, span: usize, stride: usize, window: usize) -> usiz
 /// Packs as many records as whole registers can, and answers how many.
 ///
 /// # Safety
-/// The processor must have AVX-512 with VBMI. From `from` on, all pages must be readable up to the end of the last
-/// record, which is `span` bytes away, and `to` writable for all packed bytes, `room`.
+/// The processor must have AVX-512 with VBMI. From `from` on, all pages must be readable up to the
+/// end of the last record, which is `span` bytes away, and `to` writable for all packed bytes,
+/// `room`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(crate) unsafe fn pack_records(pattern: &Pattern, from: *const u8, span: usize, to: *mut u8, room: usize) -> usize {
     let steps = pattern.steps(span, room);
-    // SAFETY: `steps` keeps loads within `span` and stores within `room`; the index has the size of a register.
+    // SAFETY: `steps` keeps loads within `span` and stores within `room`; the index has the size of
+    // a register.
     unsafe {
         let index = _mm512_loadu_si512(pattern.index.as_ptr().cast::<__m512i>());
         let (mut from, mut to) = (from, to);
@@ -138,8 +142,9 @@ pub(super) unsafe fn pack_rows<const LENGTH: usize>(pattern: &Pattern, grid: &Gr
     for row in 0..grid.rows as isize {
         let to = grid.to.wrapping_offset(row.wrapping_mul(grid.to_row));
         let from = grid.from.wrapping_offset(row.wrapping_mul(grid.from_row));
-        // SAFETY: a row's blocks are less than a page apart, so that there is no page without one from the first to
-        // the last; the row's packed bytes are those of its blocks. The rest is moved block by block.
+        // SAFETY: a row's blocks are less than a page apart, so that there is no page without one
+        // from the first to the last; the row's packed bytes are those of its blocks. The rest is
+        // moved block by block.
         unsafe {
             let done = pack_records(pattern, from, span, to, grid.blocks * LENGTH);
             for block in done..grid.blocks {

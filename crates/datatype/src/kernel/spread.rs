@@ -1,9 +1,11 @@
-//! Unpacking short blocks near each other with AVX-512: a register of packed bytes is permuted so that every block is where
-//! it belongs in a line of the program's memory, and stored under a mask that leaves the gaps alone.
+//! Unpacking short blocks near each other with AVX-512: a register of packed bytes is permuted so
+//! that every block is where it belongs in a line of the program's memory, and stored under a mask
+//! that leaves the gaps alone.
 //!
-//! One store for all blocks in a line instead of one for each (measured on Zen 5, doubles 16 bytes apart: 4 KiB at 116 GB/s
-//! against 47 block by block, 64 KiB at 56 against 40, 1 MiB at 35 against 32). From memory it pays only where the lines are
-//! fetched ahead (16 MiB at 21.7 GB/s against 15.7, but 9.2 without).
+//! One store for all blocks in a line instead of one for each (measured on Zen 5, doubles 16 bytes
+//! apart: 4 KiB at 116 GB/s against 47 block by block, 64 KiB at 56 against 40, 1 MiB at 35 against
+//! 32). From memory it pays only where the lines are fetched ahead (16 MiB at 21.7 GB/s against
+//! 15.7, but 9.2 without).
 
 use super::{Grid, LINE, prefetch};
 use std::arch::x86_64::{
@@ -28,8 +30,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Blocks of `length` bytes, `stride` bytes apart; none where a line has no two of them or they lie differently in the
-    /// next line.
+    /// Blocks of `length` bytes, `stride` bytes apart; none where a line has no two of them or they
+    /// lie differently in the next line.
     pub(super) const fn strided(length: usize, stride: usize) -> Option<Spread> {
         if stride <= length || 2 * stride > LINE || !LINE.is_multiple_of(stride) {
             return None;
@@ -72,7 +74,8 @@ pub(super) unsafe fn unpack_rows<const LENGTH: usize>(spread: &Spread, grid: &Gr
                 copy_nonoverlapping(from.wrapping_add(block * LENGTH), to.wrapping_add(block * stride), LENGTH);
             }
         };
-        // A store into two lines takes twice as long, so the first blocks go alone if the rest then begins a line.
+        // A store into two lines takes twice as long, so the first blocks go alone if the rest then
+        // begins a line.
         let to_line = (to as usize).wrapping_neg() % LINE;
         let first = if to_line.is_multiple_of(stride) { (to_line / stride).min(grid.blocks) } else { 0 };
         (0..first).for_each(one);
@@ -99,8 +102,8 @@ pub(super) unsafe fn unpack_rows<const LENGTH: usize>(spread: &Spread, grid: &Gr
 unsafe fn lines<const FAR: bool>(spread: &Spread, to: *mut u8, from: *const u8, blocks: usize) -> usize {
     let registers = spread.registers(blocks);
     let (mut to, mut from) = (to, from);
-    // SAFETY: `registers` keeps loads within the packed bytes; of what the mask leaves out nothing is touched, and memory need not
-    // be there. An index has the size of a register.
+    // SAFETY: `registers` keeps loads within the packed bytes; of what the mask leaves out nothing
+    // is touched, and memory need not be there. An index has the size of a register.
     unsafe {
         let index = _mm512_loadu_si512(spread.index.as_ptr().cast::<__m512i>());
         let second = _mm512_add_epi8(index, _mm512_set1_epi8(spread.packed as i8));

@@ -1,7 +1,8 @@
-//! Words on lines of their own, stored to memory past the caches, for messages that the caches could not hold. Such a store
-//! need not fetch the line first (measured on Zen 5, 16 MiB: doubles 128 bytes apart packed at 3.5 GB/s against 2.8, unpacked
-//! at 3.4 against 2.8). Below a few MiB they lose by far, and so do longer blocks at any size; parts of a message on their
-//! way through a window are never long.
+//! Words on lines of their own, stored to memory past the caches, for messages that the caches
+//! could not hold. Such a store need not fetch the line first (measured on Zen 5, 16 MiB: doubles
+//! 128 bytes apart packed at 3.5 GB/s against 2.8, unpacked at 3.4 against 2.8). Below a few MiB
+//! they lose by far, and so do longer blocks at any size; parts of a message on their way through a
+//! window are never long.
 
 use super::Grid;
 use super::words::WORD;
@@ -75,8 +76,8 @@ pub(super) unsafe fn pack_words(grid: &Grid) {
     order_streamed_stores();
 }
 
-/// Orders streamed stores before those that follow. A function of its own, because older compilers call the
-/// instruction unsafe and newer ones the block unnecessary.
+/// Orders streamed stores before those that follow. A function of its own, because older compilers
+/// call the instruction unsafe and newer ones the block unnecessary.
 #[target_feature(enable = "sse2")]
 #[inline]
 fn order_streamed_stores() {

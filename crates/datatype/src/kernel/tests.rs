@@ -145,7 +145,8 @@ fn blocks_are_spread_over_lines() {
     }
 }
 
-/// Packs and unpacks a grid of words by the streaming routines, however few, at a packed address `shift` bytes after a line.
+/// Packs and unpacks a grid of words by the streaming routines, however few, at a packed address
+/// `shift` bytes after a line.
 #[cfg(target_arch = "x86_64")]
 fn check_streamed(blocks: usize, rows: usize, stride: isize, shift: usize) {
     let length = words::WORD;

@@ -1,8 +1,8 @@
 //! Blocks of any length at listed offsets.
 //!
-//! The length of the next block is what a processor guesses wrong most of the time here, so short blocks of all
-//! lengths are moved by the same instructions: with AVX-512 by one move under a mask, else, when packing, by a copy
-//! that is too long and whose end the next blocks cover.
+//! The length of the next block is what a processor guesses wrong most of the time here, so short
+//! blocks of all lengths are moved by the same instructions: with AVX-512 by one move under a mask,
+//! else, when packing, by a copy that is too long and whose end the next blocks cover.
 
 use super::block::exchange;
 use super::{FAR_BYTES, LINE, Level, prefetch};
@@ -132,8 +132,8 @@ impl Unequal {
     /// Moves the packed bytes `skip..skip + limit`.
     ///
     /// # Safety
-    /// `0 < limit` and `skip + limit` bytes must be in the list; the blocks around `user` that hold them, and `limit`
-    /// bytes at `packed`, must be valid and not overlap.
+    /// `0 < limit` and `skip + limit` bytes must be in the list; the blocks around `user` that hold
+    /// them, and `limit` bytes at `packed`, must be valid and not overlap.
     pub(crate) unsafe fn walk<const PACK: bool>(&self, user: *mut u8, packed: *mut u8, skip: usize, limit: usize) {
         let mark = if skip == 0 { 0 } else { self.marks.partition_point(|&start| start <= skip) - 1 };
         let skip = skip - self.marks[mark];
@@ -158,8 +158,8 @@ impl Unequal {
     }
 }
 
-/// Whether `SHORT` bytes may be read where a shorter block lies: they are still between the first and the last byte
-/// of the list, and on a page of memory that the block is on, so they exist.
+/// Whether `SHORT` bytes may be read where a shorter block lies: they are still between the first
+/// and the last byte of the list, and on a page of memory that the block is on, so they exist.
 #[inline(always)]
 fn may_overrun<E>(part: &Part<E>, offset: i64, address: *mut u8) -> bool {
     offset + SHORT as i64 <= part.end && address as usize % PAGE <= PAGE - SHORT
@@ -195,8 +195,8 @@ unsafe fn avx512<E: Entry, const PACK: bool>(part: Part<E>) {
         __m512i, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_storeu_si512,
     };
     let one = |block: Block, address: *mut u8, packed: *mut u8, limit: usize| {
-        // SAFETY: masked moves touch `length` bytes at `address` only; of the packed side `limit` bytes are valid, and
-        // what is packed too much is packed over by the next blocks.
+        // SAFETY: masked moves touch `length` bytes at `address` only; of the packed side `limit`
+        // bytes are valid, and what is packed too much is packed over by the next blocks.
         unsafe {
             if block.length <= SHORT && limit >= SHORT {
                 let mask = u64::MAX >> (SHORT - block.length);
@@ -216,7 +216,8 @@ unsafe fn avx512<E: Entry, const PACK: bool>(part: Part<E>) {
     unsafe { blocks::<E, PACK>(&part, one) }
 }
 
-/// Moves the blocks of a part: whole ones by `one` (block, address, packed address, packed bytes from there on).
+/// Moves the blocks of a part: whole ones by `one` (block, address, packed address, packed bytes
+/// from there on).
 ///
 /// # Safety
 /// As [`Unequal::walk`].
@@ -280,7 +281,8 @@ mod tests {
             let limit = bytes.len() - skip - cut;
             let mut packed = vec![0u8; bytes.len() + 1];
             let mut back = vec![0u8; user.len()];
-            // SAFETY: `user`, `packed` and `back` hold all bytes of the list; a packing walk only reads `user`.
+            // SAFETY: `user`, `packed` and `back` hold all bytes of the list; a packing walk only
+            // reads `user`.
             unsafe {
                 list.walk::<true>(user.as_ptr().cast_mut(), packed.as_mut_ptr(), skip, limit);
                 list.walk::<false>(back.as_mut_ptr(), packed.as_mut_ptr(), skip, limit);
@@ -313,7 +315,8 @@ mod tests {
         assert_eq!(list.blocks().next(), Some(far));
         assert_eq!(list.size(), 11);
         let mut packed = [0u8; 4];
-        // SAFETY: packed bytes 8 to 11 are the second block, all of the array; the first is not touched.
+        // SAFETY: packed bytes 8 to 11 are the second block, all of the array; the first is not
+        // touched.
         unsafe { list.walk::<true>([1u8, 2, 3].as_mut_ptr(), packed.as_mut_ptr(), 8, 3) };
         assert_eq!(packed, [1, 2, 3, 0]);
     }

@@ -1,10 +1,12 @@
-//! Words of 8 bytes on lines of their own: fetched by gathers and stored by scatters with AVX-512, or joined in pairs.
+//! Words of 8 bytes on lines of their own: fetched by gathers and stored by scatters with AVX-512,
+//! or joined in pairs.
 //!
-//! Gathers and scatters are said to be slow, and are where the data come from memory or lie in the first-level cache;
-//! from the caches below they win (measured on Zen 5: 8192 words, 128 bytes apart, packed at 17.5 GB/s against 13.6 and
-//! unpacked at 18.7 against 13.5; 16384 words, 1 KiB apart, unpacked at 3.6 GB/s against 2.4). Where they do not, words
-//! are loaded in pairs into one register, which halves the stores (512 words, 192 bytes apart: 44 GB/s against 20 by
-//! gathers; 131072 words, 256 bytes apart: 5.1 GB/s against 3.8 word by word, both fetched ahead).
+//! Gathers and scatters are said to be slow, and are where the data come from memory or lie in the
+//! first-level cache; from the caches below they win (measured on Zen 5: 8192 words, 128 bytes
+//! apart, packed at 17.5 GB/s against 13.6 and unpacked at 18.7 against 13.5; 16384 words, 1 KiB
+//! apart, unpacked at 3.6 GB/s against 2.4). Where they do not, words are loaded in pairs into one
+//! register, which halves the stores (512 words, 192 bytes apart: 44 GB/s against 20 by gathers;
+//! 131072 words, 256 bytes apart: 5.1 GB/s against 3.8 word by word, both fetched ahead).
 
 use super::{Grid, LINE, prefetch};
 use std::arch::x86_64::{
@@ -26,7 +28,8 @@ const AHEAD: isize = 64;
 /// Whether [`pack_joined`] suits a packing grid of words on lines of their own.
 #[inline(always)]
 pub(super) fn suits_joining(grid: &Grid) -> bool {
-    // A stride of two lines leaves every other set of a cache empty, one of four lines three of four, and so on.
+    // A stride of two lines leaves every other set of a cache empty, one of four lines three of
+    // four, and so on.
     let taken = LINE.max(1 << grid.from_block.trailing_zeros());
     grid.far || grid.blocks.saturating_mul(grid.rows).saturating_mul(taken) <= CACHED_BYTES
 }

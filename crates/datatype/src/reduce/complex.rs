@@ -1,7 +1,7 @@
 //! Complex numbers: real part, then imaginary part, as C, C++ and Fortran lay them out.
 //!
-//! The product is the plain formula, without the recovery of infinities in annex G of the C standard: it vectorises, and
-//! exchanging the operands changes no bit of the result.
+//! The product is the plain formula, without the recovery of infinities in annex G of the C
+//! standard: it vectorises, and exchanging the operands changes no bit of the result.
 
 use super::element::{Number, Real};
 

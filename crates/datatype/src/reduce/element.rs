@@ -1,7 +1,8 @@
-//! What a kernel needs to know of an element, as small traits, with their implementation for the machine's own numbers.
+//! What a kernel needs to know of an element, as small traits, with their implementation for the
+//! machine's own numbers.
 //!
-//! Integers wrap around on overflow. Nothing here is allowed to depend on more than the two operands, so that a loop over
-//! elements may be cut anywhere.
+//! Integers wrap around on overflow. Nothing here is allowed to depend on more than the two
+//! operands, so that a loop over elements may be cut anywhere.
 
 /// Sum and product.
 pub(super) trait Number: Copy {

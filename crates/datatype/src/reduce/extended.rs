@@ -1,7 +1,8 @@
-//! C's `long double` on x86-64: the x87 number of 80 bits in 16 bytes, computed by the x87 unit itself.
+//! C's `long double` on x86-64: the x87 number of 80 bits in 16 bytes, computed by the x87 unit
+//! itself.
 //!
-//! The instructions stand here as inline assembly, because Rust has no such type and no C compiler is to be needed. The
-//! six bytes of padding of a result are zero.
+//! The instructions stand here as inline assembly, because Rust has no such type and no C compiler
+//! is to be needed. The six bytes of padding of a result are zero.
 
 use super::element::{Number, Real};
 use std::arch::asm;
@@ -16,8 +17,9 @@ pub(super) struct Extended(pub(super) [u8; 16]);
 macro_rules! arithmetic {
     ($instruction:literal, $left:expr, $right:expr) => {{
         let mut result = Extended([0; 16]);
-        // SAFETY: the three addresses are those of values on our stack, of which the instructions read or write 10 bytes; all
-        // x87 registers are declared as overwritten, so the unit's stack is empty before and is left empty.
+        // SAFETY: the three addresses are those of values on our stack, of which the instructions
+        // read or write 10 bytes; all x87 registers are declared as overwritten, so the unit's
+        // stack is empty before and is left empty.
         unsafe {
             asm!(
                 "fld tbyte ptr [{left}]",
@@ -65,7 +67,8 @@ impl PartialOrd for Extended {
     #[inline(always)]
     fn partial_cmp(&self, right: &Self) -> Option<Ordering> {
         let (above, below, unordered): (u8, u8, u8);
-        // SAFETY: as in `arithmetic`; the comparison pops one number, the store to st(0) the other and keeps the flags.
+        // SAFETY: as in `arithmetic`; the comparison pops one number, the store to st(0) the other
+        // and keeps the flags.
         unsafe {
             asm!(
                 "fld tbyte ptr [{right}]",

@@ -1,7 +1,8 @@
 //! IEEE binary16 numbers, computed through binary32.
 //!
-//! One operation on two halves in single precision, rounded once more to half, is the correctly rounded result: 24 bits are
-//! at least 2 * 11 + 2. The conversions have no branches, so that the loops over them vectorise.
+//! One operation on two halves in single precision, rounded once more to half, is the correctly
+//! rounded result: 24 bits are at least 2 * 11 + 2. The conversions have no branches, so that the
+//! loops over them vectorise.
 
 use super::element::{Number, Real};
 use std::cmp::Ordering;
@@ -31,7 +32,8 @@ impl Half {
     pub(super) fn widen(self) -> f32 {
         let sign = u32::from(self.0 & 0x8000) << 16;
         let magnitude = u32::from(self.0 & 0x7fff) << 13;
-        // Moves the exponent from bias 15 to 127. A subnormal half is the fraction of a number in [0.5, 1) less 0.5.
+        // Moves the exponent from bias 15 to 127. A subnormal half is the fraction of a number in
+        // [0.5, 1) less 0.5.
         let normal = magnitude + (112 << 23);
         let subnormal = (f32::from_bits(u32::from(self.0 & 0x3ff) | 0x3f00_0000) - 0.5).to_bits();
         let finite = select(magnitude < 1 << 23, subnormal, normal);
@@ -46,7 +48,8 @@ impl Half {
         let sign = bits >> 16 & 0x8000;
         let magnitude = bits & 0x7fff_ffff;
         let special = select(magnitude > INFINITY, 0x7e00, 0x7c00);
-        // The last bit of 0.5 has the weight of the last bit of a subnormal half: the addition rounds.
+        // The last bit of 0.5 has the weight of the last bit of a subnormal half: the addition
+        // rounds.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let odd = magnitude >> 13 & 1;
         let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;

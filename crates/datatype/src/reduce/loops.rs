@@ -1,7 +1,8 @@
-//! The loop over elements, once for all types and operations, and the tables that pick its instances.
+//! The loop over elements, once for all types and operations, and the tables that pick its
+//! instances.
 //!
-//! The loop is written so that the compiler vectorises it, and is compiled a second time for AVX2; both give the same bits,
-//! because no instruction of either merges or reorders operations.
+//! The loop is written so that the compiler vectorises it, and is compiled a second time for AVX2;
+//! both give the same bits, because no instruction of either merges or reorders operations.
 
 use super::element::{Number, Truth};
 use super::{Kernel, Operation};
@@ -55,7 +56,8 @@ impl<T: Copy + BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>> Bits
 unsafe fn each<T: Copy, O: Combine<T>>(input: *const u8, inout: *mut u8, count: usize) {
     let (input, inout) = (input.cast::<T>(), inout.cast::<T>());
     for index in 0..count {
-        // SAFETY: the caller promises `count` elements behind both addresses; they may be unaligned.
+        // SAFETY: the caller promises `count` elements behind both addresses; they may be
+        // unaligned.
         unsafe {
             let place = inout.add(index);
             place.write_unaligned(O::combine(input.add(index).read_unaligned(), place.read_unaligned()));
@@ -148,7 +150,8 @@ pub(super) fn logical<T: Truth>(operation: Operation) -> Option<Kernel> {
 /// # Safety
 /// As [`Kernel`] says.
 pub(super) unsafe fn moved<T: Copy>(input: *const u8, inout: *mut u8, count: usize) {
-    // SAFETY: the caller promises `count` elements behind both addresses; `copy` bears that they are the same.
+    // SAFETY: the caller promises `count` elements behind both addresses; `copy` bears that they
+    // are the same.
     unsafe { std::ptr::copy(input, inout, count * size_of::<T>()) }
 }
 

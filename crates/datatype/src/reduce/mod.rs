@@ -1,10 +1,12 @@
-//! Reduction kernels: `inout[i] = input[i] op inout[i]` for the predefined operations of MPI 5.0, section 6.9.2, on the
-//! predefined datatypes that the standard allows for each (section 6.9.4 for the value-and-index types).
+//! Reduction kernels: `inout[i] = input[i] op inout[i]` for the predefined operations of MPI 5.0,
+//! section 6.9.2, on the predefined datatypes that the standard allows for each (section 6.9.4 for
+//! the value-and-index types).
 //!
-//! [`kernel`] finds the loop once, before the data is there; the loop knows nothing but two addresses and a count.
-//! Operand order is exact (`input` on the left), an element is combined with its counterpart only, and no result depends
-//! on the length of the buffer, on its alignment or on the vector instructions of the machine: that is the share that
-//! this module has in reproducible reductions.
+//! [`kernel`] finds the loop once, before the data is there; the loop knows nothing but two
+//! addresses and a count. Operand order is exact (`input` on the left), an element is combined with
+//! its counterpart only, and no result depends on the length of the buffer, on its alignment or on
+//! the vector instructions of the machine: that is the share that this module has in reproducible
+//! reductions.
 
 mod complex;
 mod element;
@@ -34,8 +36,9 @@ use quad::Quad as Extended;
 /// Combines `count` elements of `input` into `inout`: `kernel(input, inout, count)`.
 ///
 /// # Safety
-/// Both addresses lead to `count` elements at the extent of the datatype ([`Basic::extent`]), readable and, for `inout`,
-/// writable; they may be unaligned. The two areas are the same or do not overlap.
+/// Both addresses lead to `count` elements at the extent of the datatype ([`Basic::extent`]),
+/// readable and, for `inout`, writable; they may be unaligned. The two areas are the same or do not
+/// overlap.
 pub type Kernel = unsafe fn(input: *const u8, inout: *mut u8, count: usize);
 
 /// A predefined operation; the discriminant is its handle number in the standard's ABI.
@@ -103,7 +106,8 @@ const BY_NUMBER: [Option<Operation>; NUMBERS] = {
 };
 
 impl Operation {
-    /// The operation with this handle number of the standard's ABI; none if the number belongs to no operation.
+    /// The operation with this handle number of the standard's ABI; none if the number belongs to
+    /// no operation.
     #[inline]
     pub fn from_number(number: u32) -> Option<Operation> {
         *BY_NUMBER.get((number as usize).checked_sub(FIRST)?)?
@@ -140,11 +144,11 @@ impl Operation {
     }
 }
 
-/// Whether a reduction may combine this operation and this datatype: by the standard's table of type groups, or as an
-/// extension that other libraries have too.
+/// Whether a reduction may combine this operation and this datatype: by the standard's table of
+/// type groups, or as an extension that other libraries have too.
 ///
-/// `MPI_REPLACE` and `MPI_NO_OP` take part in no reduction; one-sided accumulation allows them with every type and for the
-/// rest follows the same table.
+/// `MPI_REPLACE` and `MPI_NO_OP` take part in no reduction; one-sided accumulation allows them with
+/// every type and for the rest follows the same table.
 pub fn supports(operation: Operation, basic: Basic) -> bool {
     use Group::{Byte, CInteger, Complex, Floating, FortranInteger, Logical, MultiLanguage, Pair};
     let group = basic.group();
@@ -163,8 +167,8 @@ pub fn supports(operation: Operation, basic: Basic) -> bool {
     standard || is_extension(operation, basic)
 }
 
-/// What the standard leaves out, but two of MPICH, Open MPI and Intel MPI compute: programs rely on it. Characters are
-/// signed numbers there.
+/// What the standard leaves out, but two of MPICH, Open MPI and Intel MPI compute: programs rely on
+/// it. Characters are signed numbers there.
 fn is_extension(operation: Operation, basic: Basic) -> bool {
     match operation {
         Operation::MinLocation | Operation::MaxLocation | Operation::Replace | Operation::NoOp => false,
@@ -177,8 +181,8 @@ fn is_extension(operation: Operation, basic: Basic) -> bool {
     }
 }
 
-/// The loop for an operation on a datatype; none where [`supports`] says no. `MPI_REPLACE` and `MPI_NO_OP` have kernels
-/// for every type, for one-sided accumulation.
+/// The loop for an operation on a datatype; none where [`supports`] says no. `MPI_REPLACE` and
+/// `MPI_NO_OP` have kernels for every type, for one-sided accumulation.
 pub fn kernel(operation: Operation, basic: Basic) -> Option<Kernel> {
     match operation {
         Operation::Replace => return replace(basic),

@@ -1,8 +1,8 @@
-//! `MPI_MINLOC` and `MPI_MAXLOC` on the value-and-index types (MPI 5.0, section 6.9.4): the smaller (larger) value wins with
-//! its index, and of equal values the smaller index.
+//! `MPI_MINLOC` and `MPI_MAXLOC` on the value-and-index types (MPI 5.0, section 6.9.4): the smaller
+//! (larger) value wins with its index, and of equal values the smaller index.
 //!
-//! Only the two fields of a pair are read and written: padding inside the program's structure stays as it is. A value that
-//! compares with nothing (NaN) leaves the pair in `inout` unchanged.
+//! Only the two fields of a pair are read and written: padding inside the program's structure stays
+//! as it is. A value that compares with nothing (NaN) leaves the pair in `inout` unchanged.
 
 use super::{Kernel, Operation};
 use std::cmp::Ordering;
@@ -54,7 +54,8 @@ unsafe fn each<V: Copy + PartialOrd, I: Copy, C: Choose<V, I>>(input: *const u8,
     let index_at = offset_of!(Pair<V, I>, index);
     for element in 0..count {
         let offset = element * size_of::<Pair<V, I>>();
-        // SAFETY: the caller promises `count` pairs at their extent behind both addresses; they may be unaligned.
+        // SAFETY: the caller promises `count` pairs at their extent behind both addresses; they may
+        // be unaligned.
         unsafe {
             let (input, inout) = (input.add(offset), inout.add(offset));
             let value: V = input.cast::<V>().read_unaligned();

@@ -59,7 +59,8 @@ fn nearest_half(value: f64) -> u16 {
     sign | if up { high } else { low }
 }
 
-/// A real number of the model: everything the tests make is a double, or an integer that all formats hold exactly.
+/// A real number of the model: everything the tests make is a double, or an integer that all
+/// formats hold exactly.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Value {
     Single(f32),

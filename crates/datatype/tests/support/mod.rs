@@ -1,5 +1,6 @@
-//! Random datatypes and a naive interpreter of their type maps, written from the definitions of MPI 5.0, chapter 5,
-//! without any of the library's shortcuts: a list of (basic type, displacement) pairs and four bounds.
+//! Random datatypes and a naive interpreter of their type maps, written from the definitions of MPI
+//! 5.0, chapter 5, without any of the library's shortcuts: a list of (basic type, displacement)
+//! pairs and four bounds.
 
 // Every test program uses only a part of it.
 #![allow(dead_code)]
@@ -23,7 +24,8 @@ pub(crate) enum Tree {
     Resized(i64, i64, Box<Tree>),
     /// Size, subsize and start of every dimension; whether the last lies innermost.
     Subarray(Vec<(i64, i64, i64)>, bool, Box<Tree>),
-    /// Size, processes, my place and block of every dimension, all dealt out in turn; whether the last lies innermost.
+    /// Size, processes, my place and block of every dimension, all dealt out in turn; whether the
+    /// last lies innermost.
     Darray(Vec<(i64, i64, i64, i64)>, bool, Box<Tree>),
 }
 
@@ -67,7 +69,8 @@ impl Map {
         map
     }
 
-    /// Elements of an array at the places that `picked` holds for every dimension, innermost dimension first.
+    /// Elements of an array at the places that `picked` holds for every dimension, innermost
+    /// dimension first.
     fn array(child: &Map, sizes: &[i64], picked: &[Vec<i64>]) -> Map {
         let mut places = vec![0];
         let mut step = 1;

@@ -1,4 +1,5 @@
-//! What the engine's tests share: a set of engines on a test network, and packers that yield odd pieces.
+//! What the engine's tests share: a set of engines on a test network, and packers that yield odd
+//! pieces.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod order_model;

@@ -1,8 +1,9 @@
-//! The order model: a naive, independent account of which send must match which receive (MPI 5.0, 3.2.3 to 3.8), kept in
-//! step with engines that do random things on any wire.
+//! The order model: a naive, independent account of which send must match which receive (MPI 5.0,
+//! 3.2.3 to 3.8), kept in step with engines that do random things on any wire.
 //!
-//! Per pair the sends form one stream in the order of the calls; whatever arrives must be its next element. Per rank two plain
-//! lists (posted, unexpected) are searched from the front. Every completion and probe of the engine is compared with them.
+//! Per pair the sends form one stream in the order of the calls; whatever arrives must be its next
+//! element. Per rank two plain lists (posted, unexpected) are searched from the front. Every
+//! completion and probe of the engine is compared with them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -79,18 +80,21 @@ pub struct Model<W: Wire> {
     sent: BTreeMap<u64, Sent>,
     next: u64,
     random: Random,
-    /// Buffers of LONGEST bytes that no receive uses. Their old bytes are no message's that can still arrive.
+    /// Buffers of LONGEST bytes that no receive uses. Their old bytes are no message's that can
+    /// still arrive.
     spare: Vec<Vec<u8>>,
     /// Most receives that a rank has open, and most sends of a pair that have not arrived.
     open: usize,
     /// Messages started so far.
     pub messages: usize,
-    /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels that took, cancels that did not,
-    /// receives that made progress themselves and met their message meanwhile, and that did not.
+    /// What was seen: matches of posted receives, of waiting messages, probes that saw, cancels
+    /// that took, cancels that did not, receives that made progress themselves and met their
+    /// message meanwhile, and that did not.
     pub seen: [usize; 7],
     /// Messages that were postponed for lack of credit.
     pub postponed: usize,
-    /// Whether sends are cancelled: the account does not know whether a postponed message has been fetched.
+    /// Whether sends are cancelled: the account does not know whether a postponed message has been
+    /// fetched.
     pub cancels_sends: bool,
 }
 
@@ -262,7 +266,8 @@ impl<W: Wire> Model<W> {
         }
     }
 
-    /// A receive that makes progress itself is the newest posted one while it does, and a request afterwards.
+    /// A receive that makes progress itself is the newest posted one while it does, and a request
+    /// afterwards.
     fn receive_soon(&mut self, me: usize, context: u64, source: Option<usize>, tag: Option<i32>) {
         let expected = self.first_unexpected(me, context, source, tag);
         let capacity = [40, LONGEST][self.below(2)];
@@ -401,7 +406,8 @@ impl<W: Wire> Model<W> {
         self.check_sends(me);
     }
 
-    /// A message to the own process that has arrived is cancelled at once, unless a question for it travels already.
+    /// A message to the own process that has arrived is cancelled at once, unless a question for it
+    /// travels already.
     fn cancel_own(&mut self, me: usize, name: u64, request: RequestId) {
         if self.engines[me].peek(request).is_some_and(|done| done.cancelled) {
             self.take_back(me, name);

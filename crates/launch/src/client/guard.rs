@@ -1,5 +1,5 @@
-//! Never N times "rank 0 of 1": when the environment shows a launcher of several processes whose server this process
-//! cannot reach, starting is refused with one sentence that names the launcher.
+//! Never N times "rank 0 of 1": when the environment shows a launcher of several processes whose
+//! server this process cannot reach, starting is refused with one sentence that names the launcher.
 
 use towpath_base::config;
 
@@ -16,7 +16,8 @@ pub(super) fn no_other_launcher() -> Result<(), Error> {
     }
 }
 
-/// The sentence about the launcher that the variables show; `None` when they show none, or a job of one process.
+/// The sentence about the launcher that the variables show; `None` when they show none, or a job of
+/// one process.
 fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u64>().ok());
     if let Some(port) = variable("PMI_PORT") {
@@ -25,7 +26,8 @@ fn foreign_launcher(variable: &dyn Fn(&str) -> Option<String>) -> Option<String>
              start the program with Towpath's mpiexec, or with a launcher that sets PMI_FD."
         ));
     }
-    // `srun` sets the size of the step; inside `salloc` or `sbatch` alone it is not set, and a process is alone.
+    // `srun` sets the size of the step; inside `salloc` or `sbatch` alone it is not set, and a
+    // process is alone.
     if let Some(tasks) = number("SLURM_STEP_NUM_TASKS").filter(|&tasks| tasks > 1) {
         return Some(format!(
             "srun started {tasks} processes of this program, but offers them neither PMI nor PMIx; use \

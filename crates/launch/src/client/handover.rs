@@ -1,9 +1,10 @@
-//! How ranks come to share what a launcher that is not ours does not give them: one number and one secret for the whole
-//! job, made by rank 0, and a segment for each host, made by its first rank, which publishes where it lies; the others
-//! open it.
+//! How ranks come to share what a launcher that is not ours does not give them: one number and one
+//! secret for the whole job, made by rank 0, and a segment for each host, made by its first rank,
+//! which publishes where it lies; the others open it.
 //!
-//! Three ways, in this order: `/proc/PID/fd/N`; a descriptor handed over an abstract socket, which the maker serves
-//! while it waits in the fence; a file with a name, made only when some rank said that it could not use the other two.
+//! Three ways, in this order: `/proc/PID/fd/N`; a descriptor handed over an abstract socket, which
+//! the maker serves while it waits in the fence; a file with a name, made only when some rank said
+//! that it could not use the other two.
 
 use std::fs::OpenOptions;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -28,7 +29,8 @@ use crate::wire::{escape, unescape};
 
 pub use trial::{Trial, try_handover};
 
-/// Gives every rank of this host the segment, and the job its number and its secret. Collective over the job.
+/// Gives every rank of this host the segment, and the job its number and its secret. Collective
+/// over the job.
 pub(super) fn share(store: &mut dyn Store, job: &mut Job) -> Result<(OwnedFd, JobKey), Error> {
     let key = agree(store, job)?;
     let nonce = segment::nonce_of_host(job.nonce, job.node_of_rank[job.rank as usize]);
@@ -142,7 +144,8 @@ fn follow(store: &mut dyn Store, job: &Job, nonce: u64, names: &Names) -> Result
     let (pid, number) = parse_place(&place).ok_or_else(|| unreachable_segment(&place))?;
     let own = reach(pid, number, nonce).map(|(file, _)| file);
     if own.is_none() {
-        // Another rank may have put the key before: some servers refuse a second put, and one is enough.
+        // Another rank may have put the key before: some servers refuse a second put, and one is
+        // enough.
         let _ = store.put(REFUSED, "1");
     }
     store.fence()?;

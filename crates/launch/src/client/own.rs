@@ -1,5 +1,6 @@
-//! A rank of Towpath's own `mpiexec`: everything it needs at the start is in its ticket and in the inherited segment, so
-//! it starts without a single exchange. The PMI-1 connection is opened when something is put, fenced or aborted.
+//! A rank of Towpath's own `mpiexec`: everything it needs at the start is in its ticket and in the
+//! inherited segment, so it starts without a single exchange. The PMI-1 connection is opened when
+//! something is put, fenced or aborted.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -32,8 +33,8 @@ pub(super) struct OwnLauncher {
 }
 
 impl OwnLauncher {
-    /// Finds the ticket of the environment, and uses nothing yet; `None` when there is none, or when it was meant for
-    /// another process and another launcher has started this one.
+    /// Finds the ticket of the environment, and uses nothing yet; `None` when there is none, or
+    /// when it was meant for another process and another launcher has started this one.
     pub(super) fn ticket() -> Result<Option<Ticket>, Error> {
         let Some(text) = config::environment(ticket::VARIABLE) else { return Ok(None) };
         let pmi = config::environment("PMI_FD").and_then(|number| number.parse().ok());
@@ -137,8 +138,9 @@ impl Launcher for OwnLauncher {
     fn abort(&mut self, code: i32, sentence: &str) -> Result<(), Error> {
         self.connection.abort(code, Some(sentence))?;
         if self.job.hosts() > 1 {
-            // mpiexec ends this process soon. Until then its connections stay open: ranks of other hosts that notice their
-            // end complain about it, and their complaint might reach mpiexec before the cause does.
+            // mpiexec ends this process soon. Until then its connections stay open: ranks of other
+            // hosts that notice their end complain about it, and their complaint might reach
+            // mpiexec before the cause does.
             std::thread::sleep(LONGEST_END);
         }
         Ok(())

@@ -1,8 +1,10 @@
-//! A process that a PMI server started: the Hydra launchers of MPICH and Intel MPI, gforker, Slurm's pmi2 plugin.
+//! A process that a PMI server started: the Hydra launchers of MPICH and Intel MPI, gforker,
+//! Slurm's pmi2 plugin.
 //!
-//! [`Connection`] speaks the exchanges (one request, one answer) in one of two dialects ([`Dialect`]); [`connect`]
-//! learns the facts of the job from them. Servers differ: limits of lengths, the answer to a missing key, whether they
-//! know `PMI_process_mapping`; where it is missing the ranks publish their hosts themselves.
+//! [`Connection`] speaks the exchanges (one request, one answer) in one of two dialects
+//! ([`Dialect`]); [`connect`] learns the facts of the job from them. Servers differ: limits of
+//! lengths, the answer to a missing key, whether they know `PMI_process_mapping`; where it is
+//! missing the ranks publish their hosts themselves.
 
 mod connection;
 mod dialect;
@@ -89,7 +91,8 @@ fn server_name() -> String {
     }
 }
 
-/// Where the server does not know the hosts: each rank publishes its own, rank 0 collects and publishes the mapping.
+/// Where the server does not know the hosts: each rank publishes its own, rank 0 collects and
+/// publishes the mapping.
 pub(super) fn exchange_hosts(store: &mut dyn Store, rank: usize, size: usize) -> Result<Vec<u32>, Error> {
     if size == 1 {
         return Ok(vec![0]);

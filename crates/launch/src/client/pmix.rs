@@ -1,11 +1,13 @@
-//! A process that a PMIx server started: `prterun`, Open MPI's `mpiexec`, `srun --mpi=pmix`. PMIx's wire is a matter
-//! between its own library and its servers, so the launcher's library is opened at run time ([`search`], [`library`]),
-//! and eight of its functions do what the lines of PMI do elsewhere.
+//! A process that a PMIx server started: `prterun`, Open MPI's `mpiexec`, `srun --mpi=pmix`. PMIx's
+//! wire is a matter between its own library and its servers, so the launcher's library is opened at
+//! run time ([`search`], [`library`]), and eight of its functions do what the lines of PMI do
+//! elsewhere.
 //!
-//! PMIx knows a value by the rank that has put it; asking for any rank's does not work with every server, nor does a
-//! fence to which a rank has given nothing. So each rank gives one text to each fence, its *sheet*: all it has put since
-//! the last, perhaps nothing. Every sheet exists after its fence, and asking for it never waits. It goes in short pages,
-//! because PMIx 5 hands long texts back compressed.
+//! PMIx knows a value by the rank that has put it; asking for any rank's does not work with every
+//! server, nor does a fence to which a rank has given nothing. So each rank gives one text to each
+//! fence, its *sheet*: all it has put since the last, perhaps nothing. Every sheet exists after its
+//! fence, and asking for it never waits. It goes in short pages, because PMIx 5 hands long texts
+//! back compressed.
 
 mod layout;
 mod library;
@@ -84,7 +86,8 @@ impl Connection {
     fn meet(server: &Server) -> Result<Connection, Error> {
         let library = open(&server.name)?;
         let (answer, answers) = mpsc::channel();
-        // The library waits for the server without end: on a thread of its own, which ends with the process if it must.
+        // The library waits for the server without end: on a thread of its own, which ends with the
+        // process if it must.
         std::thread::spawn(move || {
             let _ = answer.send(library.init());
         });
@@ -115,7 +118,8 @@ impl Connection {
         Error::Refused { launcher: self.launcher.clone(), request: request.to_owned(), detail }
     }
 
-    /// Host of each rank by the launcher's word: that all are here, a mapping as PMI has it, or each rank's host name.
+    /// Host of each rank by the launcher's word: that all are here, a mapping as PMI has it, or
+    /// each rank's host name.
     fn hosts(&self) -> Option<Vec<u32>> {
         let size = self.size;
         if number(self.library.get_of_job(self.own, "pmix.local.size")) == Some(size) {
@@ -195,7 +199,8 @@ fn read_sheet(text: &str) -> HashMap<String, String> {
         .collect()
 }
 
-/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read; all that is put on one is ASCII.
+/// For [`crate::fuzz`]: a sheet that was cut into pages is the same when it is read; all that is
+/// put on one is ASCII.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(text: &str) {
     let sheet = read_sheet(&text.replace(|sign: char| !sign.is_ascii(), "?"));

@@ -1,5 +1,5 @@
-//! A launcher that is not ours, once its protocol has become a [`Store`]: what [`Launcher`] asks of it is the same for
-//! PMI-1, PMI-2 and PMIx.
+//! A launcher that is not ours, once its protocol has become a [`Store`]: what [`Launcher`] asks of
+//! it is the same for PMI-1, PMI-2 and PMIx.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -64,8 +64,8 @@ impl<S: Store + Send> Launcher for Served<S> {
     }
 }
 
-/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be on its way before the
-/// request. Gives up after a while: nobody may be reading.
+/// Hydra ends a job at once and drops what it has not read of its output, so the sentence must be
+/// on its way before the request. Gives up after a while: nobody may be reading.
 fn wait_for_readers(stream: BorrowedFd<'_>) {
     for _ in 0..100 {
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,4 +1,5 @@
-//! A process that nobody launched: rank 0 of 1, its own little key-value store, a private segment made when asked for.
+//! A process that nobody launched: rank 0 of 1, its own little key-value store, a private segment
+//! made when asked for.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

@@ -1,12 +1,14 @@
-//! What every launcher's protocol comes down to once a process has said hello: a store of texts, a meeting of all
-//! processes, an end. [`super::handover`] and the ranks' business cards need nothing else.
+//! What every launcher's protocol comes down to once a process has said hello: a store of texts, a
+//! meeting of all processes, an end. [`super::handover`] and the ranks' business cards need nothing
+//! else.
 
 use std::os::fd::OwnedFd;
 
 use crate::error::Error;
 use crate::wire::{escape, unescape};
 
-/// Longest key of a value in bytes: servers' limit is 64, and long values get a number behind their key.
+/// Longest key of a value in bytes: servers' limit is 64, and long values get a number behind their
+/// key.
 const LONGEST_KEY: usize = 56;
 
 /// The store of a launcher, as one process of the job sees it.
@@ -17,19 +19,22 @@ pub(super) trait Store {
     fn longest_value(&self) -> usize;
     /// Puts a short value of harmless signs.
     fn put_raw(&mut self, key: &str, value: &str) -> Result<(), Error>;
-    /// The value of a key as the server has it; `None` when it has none. Some servers know values by the rank that has put
-    /// them (`owner`); where it is not said they must look at what each rank has put.
+    /// The value of a key as the server has it; `None` when it has none. Some servers know values
+    /// by the rank that has put them (`owner`); where it is not said they must look at what each
+    /// rank has put.
     fn get_raw(&mut self, owner: Option<u32>, key: &str) -> Result<Option<String>, Error>;
     /// Waits for all processes of the job.
     fn fence(&mut self) -> Result<(), Error>;
-    /// Waits for all processes of the job, and meanwhile calls `serve` whenever `listener` has something to read.
+    /// Waits for all processes of the job, and meanwhile calls `serve` whenever `listener` has
+    /// something to read.
     fn fence_serving(&mut self, listener: &OwnedFd, serve: &mut dyn FnMut()) -> Result<(), Error>;
     /// Asks for the end of the job. The launcher may end this process before it returns.
     fn abort(&mut self, code: i32, sentence: Option<&str>) -> Result<(), Error>;
     /// Says goodbye.
     fn finalize(&mut self) -> Result<(), Error>;
 
-    /// Puts a value of any length and content: what is longer than the server's limit goes in pieces.
+    /// Puts a value of any length and content: what is longer than the server's limit goes in
+    /// pieces.
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error> {
         if key.is_empty()
             || key.len() > LONGEST_KEY

@@ -1,5 +1,6 @@
-//! `towpath info`: what is installed, what was found on this machine, which choices follow from it and why, and all
-//! settings. Nothing is decided here: every choice is asked of the code that makes it when a job starts.
+//! `towpath info`: what is installed, what was found on this machine, which choices follow from it
+//! and why, and all settings. Nothing is decided here: every choice is asked of the code that makes
+//! it when a job starts.
 
 mod channel;
 mod choices;

@@ -1,7 +1,8 @@
-//! A report: sections of rows of named cells, printed as aligned text for a person or as JSON for a program.
+//! A report: sections of rows of named cells, printed as aligned text for a person or as JSON for a
+//! program.
 //!
-//! The writer of JSON is a page long and stays here: the library, which is built from this crate, shall not carry a crate
-//! for it.
+//! The writer of JSON is a page long and stays here: the library, which is built from this crate,
+//! shall not carry a crate for it.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write;
@@ -50,7 +51,8 @@ impl Value {
     }
 }
 
-/// A row: the name that programs use, the name that people read, named cells. The last cell may be a long text.
+/// A row: the name that programs use, the name that people read, named cells. The last cell may be
+/// a long text.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) key: String,
@@ -117,7 +119,8 @@ fn section_to_text(section: &Section) -> String {
     text
 }
 
-/// Breaks a text between words so that no line is longer than a terminal's, and indents what follows the first line.
+/// Breaks a text between words so that no line is longer than a terminal's, and indents what
+/// follows the first line.
 fn wrapped(text: &str, indent: usize) -> String {
     let room = WIDTH.saturating_sub(indent).max(30);
     let (mut all, mut used) = (String::new(), 0);

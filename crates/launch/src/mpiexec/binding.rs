@@ -1,9 +1,10 @@
-//! Which cores a rank is bound to. One rule: when all ranks together need no more cores than `mpiexec` itself may use
-//! (its own affinity mask and the cgroup's quota), each rank gets cores of its own, else no rank is bound. A rank needs
-//! --cpus-per-rank cores, else OMP_NUM_THREADS, else one; a single rank has all cores to itself and is not bound unless
-//! it is asked for.
+//! Which cores a rank is bound to. One rule: when all ranks together need no more cores than
+//! `mpiexec` itself may use (its own affinity mask and the cgroup's quota), each rank gets cores of
+//! its own, else no rank is bound. A rank needs --cpus-per-rank cores, else OMP_NUM_THREADS, else
+//! one; a single rank has all cores to itself and is not bound unless it is asked for.
 //!
-//! A core is a physical core with all its allowed hardware threads, as /sys/devices/system/cpu tells.
+//! A core is a physical core with all its allowed hardware threads, as /sys/devices/system/cpu
+//! tells.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ type Core = Vec<usize>;
 /// Place of a logical processor: socket and core within it.
 type Place = (usize, usize);
 
-/// The cores each rank is bound to; an empty list: not bound. With `asked`, an impossible wish is an `Err` sentence to
-/// print; the ranks then run unbound.
+/// The cores each rank is bound to; an empty list: not bound. With `asked`, an impossible wish is
+/// an `Err` sentence to print; the ranks then run unbound.
 pub(crate) fn assign(
     ranks: usize,
     cores_per_rank: usize,
@@ -90,7 +91,8 @@ fn threads_per_rank() -> usize {
     text.split(',').next().and_then(|number| number.trim().parse().ok()).filter(|&number| number > 0).unwrap_or(1)
 }
 
-/// The allowed cores in the order in which they are dealt out: socket after socket, or one of each socket in turn.
+/// The allowed cores in the order in which they are dealt out: socket after socket, or one of each
+/// socket in turn.
 fn order_of_cores(allowed: &[usize], spread: bool, place: &dyn Fn(usize) -> Option<Place>) -> Vec<Core> {
     let mut by_place: BTreeMap<Place, Core> = BTreeMap::new();
     for &cpu in allowed {
@@ -133,7 +135,8 @@ pub(crate) fn report(rank: usize, bound: &[usize]) -> String {
 mod tests {
     use super::*;
 
-    /// Two sockets with two cores of two threads each, numbered as Linux usually does: 0-3 first threads, 4-7 second.
+    /// Two sockets with two cores of two threads each, numbered as Linux usually does: 0-3 first
+    /// threads, 4-7 second.
     fn machine(cpu: usize) -> Option<Place> {
         Some(((cpu % 4) / 2, cpu % 2))
     }

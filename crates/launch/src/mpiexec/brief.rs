@@ -1,4 +1,5 @@
-//! What a proxy must know of its job: written by `mpiexec` from its own surroundings, read by the proxy in its own.
+//! What a proxy must know of its job: written by `mpiexec` from its own surroundings, read by the
+//! proxy in its own.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,7 +13,8 @@ use super::options::{self, Command, Request};
 use super::plan::{Part, Refusal, Surroundings};
 use crate::hosts;
 
-/// Variables of `mpiexec`'s host that mean nothing on another; `_` at the end: all whose names begin so.
+/// Variables of `mpiexec`'s host that mean nothing on another; `_` at the end: all whose names
+/// begin so.
 const BOUND_TO_A_HOST: &[&str] =
     &["HOSTNAME", "SSH_", "DISPLAY", "XDG_", "DBUS_", "KUBERNETES_", "SLURM_", "SLURMD_", "TMPDIR"];
 
@@ -24,8 +26,8 @@ fn is_bound_to_a_host(name: &[u8]) -> bool {
     BOUND_TO_A_HOST.iter().any(agrees)
 }
 
-/// The present folder by the name that the shell has for it (PWD), where that is true: behind links and automounters the
-/// system's own name may lead nowhere on another host.
+/// The present folder by the name that the shell has for it (PWD), where that is true: behind links
+/// and automounters the system's own name may lead nowhere on another host.
 fn present_folder() -> PathBuf {
     let is_here = |path: &Path| {
         let place = |path: &Path| path.metadata().map(|data| (data.dev(), data.ino())).ok();
@@ -57,7 +59,8 @@ fn listed(request: &Request) -> impl Iterator<Item = &OsString> {
     lists.filter_map(|variables| variables.only.as_ref()).flatten()
 }
 
-/// The variables of this host, those of `mpiexec` over them; those that are bound to a host only where they are listed.
+/// The variables of this host, those of `mpiexec` over them; those that are bound to a host only
+/// where they are listed.
 fn united_environment(mut sent: Vec<(OsString, OsString)>, request: &Request) -> Vec<(OsString, OsString)> {
     sent.retain(|(name, _)| !is_bound_to_a_host(name.as_bytes()) || listed(request).any(|other| other == name));
     let own = config::whole_environment().filter(|(name, _)| !sent.iter().any(|(other, _)| other == name));

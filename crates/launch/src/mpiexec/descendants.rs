@@ -1,6 +1,6 @@
-//! Ending everything that hangs below this process. With PR_SET_CHILD_SUBREAPER set, whatever loses its parent below us
-//! becomes our child, also after `setsid` or a double fork; so "kill all children, reap, again until there are none"
-//! reaches every descendant.
+//! Ending everything that hangs below this process. With PR_SET_CHILD_SUBREAPER set, whatever loses
+//! its parent below us becomes our child, also after `setsid` or a double fork; so "kill all
+//! children, reap, again until there are none" reaches every descendant.
 
 use std::time::Duration;
 
@@ -63,8 +63,8 @@ pub(crate) fn reap() -> Reaped {
     }
 }
 
-/// Kills all children but `spared`, and all that become children thereby, until none is left or `limit` is over.
-/// Every child that ends is told to `ended`.
+/// Kills all children but `spared`, and all that become children thereby, until none is left or
+/// `limit` is over. Every child that ends is told to `ended`.
 pub(crate) fn kill_all(spared: &[i32], limit: Duration, mut ended: impl FnMut(i32, i32)) {
     let begin = std::time::Instant::now();
     let mut pause = Duration::from_micros(100);

@@ -1,7 +1,9 @@
-//! The environment of each rank: what `mpiexec` passes on, what the command line sets, and what says which rank it is.
+//! The environment of each rank: what `mpiexec` passes on, what the command line sets, and what
+//! says which rank it is.
 //!
-//! Three families of variables tell a rank its place, because scripts read any of them: those of PMI-1 and MPICH, of
-//! Open MPI, of MVAPICH. Variables of a job that `mpiexec` itself runs in are removed first.
+//! Three families of variables tell a rank its place, because scripts read any of them: those of
+//! PMI-1 and MPICH, of Open MPI, of MVAPICH. Variables of a job that `mpiexec` itself runs in are
+//! removed first.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -38,7 +40,8 @@ pub(crate) fn of_program(
         .collect()
 }
 
-/// With TOWPATH_MALLOC=1, has the loader put a library before the C library, ahead of what is preloaded already.
+/// With TOWPATH_MALLOC=1, has the loader put a library before the C library, ahead of what is
+/// preloaded already.
 ///
 /// # Errors
 /// A sentence when the library is not there, or cannot be named in the variable.
@@ -102,7 +105,8 @@ fn of_rank(ticket: &Ticket, place: LocalPlace) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The whole environment of a rank as `execve` takes it. Variables that hold a zero byte are left out.
+/// The whole environment of a rank as `execve` takes it. Variables that hold a zero byte are left
+/// out.
 pub(crate) fn for_exec(shared: &Variables, ticket: &Ticket, place: LocalPlace) -> Vec<CString> {
     let own = of_rank(ticket, place);
     let pair = |name: &[u8], value: &[u8]| CString::new([name, b"=", value].concat()).ok();

@@ -1,8 +1,9 @@
-//! A job over several hosts: `mpiexec` starts a proxy on each through the launcher's command and speaks frames with it. The
-//! PMI server is here, so puts, gets and fences of all hosts meet in one store; so is the verdict about the job.
+//! A job over several hosts: `mpiexec` starts a proxy on each through the launcher's command and
+//! speaks frames with it. The PMI server is here, so puts, gets and fences of all hosts meet in one
+//! store; so is the verdict about the job.
 //!
-//! A proxy counts once it has said the job's secret back. A host whose connection ends before its work does is lost, and
-//! the job with it.
+//! A proxy counts once it has said the job's secret back. A host whose connection ends before its
+//! work does is lost, and the job with it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -36,7 +37,8 @@ use crate::segment;
 pub(super) struct Fleet {
     stations: Vec<Station>,
     node_of_rank: Vec<u32>,
-    /// Ranks that their proxies have told to be in MPI: those of one host alone start without a request to the server.
+    /// Ranks that their proxies have told to be in MPI: those of one host alone start without a
+    /// request to the server.
     told_inside: Vec<bool>,
     server: Server,
     verdict: Verdict,
@@ -209,7 +211,8 @@ impl Fleet {
             }
             Order::Close => {
                 self.tell_all(&Frame::Signal(0));
-                // A host that has not answered yet may never do so; what was started there ends with its connection.
+                // A host that has not answered yet may never do so; what was started there ends
+                // with its connection.
                 for host in 0..self.stations.len() {
                     if !self.stations[host].ready {
                         self.leave(host);
@@ -289,7 +292,8 @@ impl Fleet {
         }
     }
 
-    /// Takes a frame of a proxy. A proxy may speak for its own ranks only, and only after it has proved that it is one.
+    /// Takes a frame of a proxy. A proxy may speak for its own ranks only, and only after it has
+    /// proved that it is one.
     fn hear(&mut self, host: usize, frame: Frame) {
         if self.stations[host].over {
             return;

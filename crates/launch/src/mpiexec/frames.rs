@@ -1,8 +1,10 @@
-//! What `mpiexec` and its proxy on a host say to each other over the proxy's input and output: frames of a kind, a length, a
-//! body and a line feed. The line feed lets launchers that hand on whole lines only (`srun`) hand on every frame.
+//! What `mpiexec` and its proxy on a host say to each other over the proxy's input and output:
+//! frames of a kind, a length, a body and a line feed. The line feed lets launchers that hand on
+//! whole lines only (`srun`) hand on every frame.
 //!
-//! The proxy's output begins with [`PREAMBLE`]: whatever a login shell has printed before it is skipped. Nothing is
-//! trusted: lengths are bounded, and a body that is too short or too long for its kind is an error.
+//! The proxy's output begins with [`PREAMBLE`]: whatever a login shell has printed before it is
+//! skipped. Nothing is trusted: lengths are bounded, and a body that is too short or too long for
+//! its kind is an error.
 #![forbid(unsafe_code)]
 
 use towpath_base::control::{BlockedCall, COMMUNICATOR};
@@ -387,7 +389,8 @@ impl FrameReader {
     }
 }
 
-/// For [`crate::fuzz`]: what is a frame means the same when it is written again, and nothing more is kept than came.
+/// For [`crate::fuzz`]: what is a frame means the same when it is written again, and nothing more
+/// is kept than came.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     let Some((&first, stream)) = bytes.split_first() else { return };

@@ -1,9 +1,10 @@
 //! The guardian: a process between `mpiexec` and its ranks that outlives `mpiexec` by a moment.
 //!
-//! It forks the ranks, adopts their orphans and holds the reading end of a pipe from `mpiexec`. When that pipe ends, or
-//! `mpiexec` says so, it kills everything below itself, stopped processes and other sessions included. It has a session
-//! of its own, so neither a terminal's signals nor a kill of `mpiexec`'s process group reach it; should it be killed
-//! itself, the ranks get their parent-death signal and `mpiexec` adopts and kills the rest.
+//! It forks the ranks, adopts their orphans and holds the reading end of a pipe from `mpiexec`.
+//! When that pipe ends, or `mpiexec` says so, it kills everything below itself, stopped processes
+//! and other sessions included. It has a session of its own, so neither a terminal's signals nor a
+//! kill of `mpiexec`'s process group reach it; should it be killed itself, the ranks get their
+//! parent-death signal and `mpiexec` adopts and kills the rest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -20,7 +21,8 @@ pub(crate) const COMMAND_SIZE: usize = 4;
 /// How long it kills what does not end: longer than `mpiexec` waits for it.
 const KILLING: Duration = Duration::from_secs(60);
 
-/// Forks the guardian with everything it needs. `not_its_own` are descriptors of `mpiexec` that it must not hold.
+/// Forks the guardian with everything it needs. `not_its_own` are descriptors of `mpiexec` that it
+/// must not hold.
 ///
 /// # Errors
 /// The system's error when fork fails.
@@ -35,7 +37,8 @@ pub(crate) fn fork_guardian(
         -1 => Err(errno()),
         0 => {
             for &descriptor in not_its_own {
-                // SAFETY: the child never uses these again: it ends inside `guard` without running destructors.
+                // SAFETY: the child never uses these again: it ends inside `guard` without running
+                // destructors.
                 unsafe { libc::close(descriptor) };
             }
             guard(starts, common, commands)
@@ -57,7 +60,8 @@ impl Ranks {
         Report { kind: ENDED, rank: rank as u32, value: status, pid }.send(report)
     }
 
-    /// Signals the process groups of all ranks that have not been reaped (so their numbers are still theirs).
+    /// Signals the process groups of all ranks that have not been reaped (so their numbers are
+    /// still theirs).
     fn signal(&self, signal: i32) {
         for pid in self.running.iter().flatten() {
             signals::send(-pid, signal);
@@ -120,10 +124,12 @@ fn settle() {
     }
 }
 
-/// Overwrites the command line that `ps` and `pkill -f` see: who kills `mpiexec` by its name means `mpiexec`.
+/// Overwrites the command line that `ps` and `pkill -f` see: who kills `mpiexec` by its name means
+/// `mpiexec`.
 fn rename_command_line() {
     let bounds = std::fs::read_to_string("/proc/self/stat").ok().and_then(|text| {
-        // proc(5): fields 48 and 49 are the begin and end of the arguments; field 3 is the first after the name.
+        // proc(5): fields 48 and 49 are the begin and end of the arguments; field 3 is the first
+        // after the name.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(48 - 3);
         Some((fields.next()?.parse::<usize>().ok()?, fields.next()?.parse::<usize>().ok()?))
     });
@@ -131,8 +137,8 @@ fn rename_command_line() {
         return;
     };
     let name = b"towpath-guardian";
-    // SAFETY: the kernel names this range as the argument strings of this very process, which is a private copy that
-    // nobody else reads; the last byte stays zero.
+    // SAFETY: the kernel names this range as the argument strings of this very process, which is a
+    // private copy that nobody else reads; the last byte stays zero.
     unsafe {
         std::ptr::write_bytes(begin as *mut u8, 0, end - begin);
         std::ptr::copy_nonoverlapping(name.as_ptr(), begin as *mut u8, name.len().min(end - begin - 1));

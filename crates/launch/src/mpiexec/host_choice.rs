@@ -1,5 +1,5 @@
-//! Whether a job runs on this host alone or over several, and which: what the command line says, else what Slurm has
-//! allocated.
+//! Whether a job runs on this host alone or over several, and which: what the command line says,
+//! else what Slurm has allocated.
 #![forbid(unsafe_code)]
 
 use towpath_base::config;
@@ -56,7 +56,8 @@ struct Allocation {
 }
 
 impl Allocation {
-    /// `None` outside an allocation, and inside a step of several tasks, each of which runs `mpiexec`.
+    /// `None` outside an allocation, and inside a step of several tasks, each of which runs
+    /// `mpiexec`.
     fn of_environment() -> Option<Allocation> {
         let number = |name: &str| config::environment(name).and_then(|text| text.parse::<u64>().ok());
         config::environment("SLURM_JOB_ID")?;

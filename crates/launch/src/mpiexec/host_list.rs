@@ -1,4 +1,5 @@
-//! Hosts of a job as people write them: lists, host files, what Slurm has allocated. And which rank goes to which.
+//! Hosts of a job as people write them: lists, host files, what Slurm has allocated. And which rank
+//! goes to which.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Most hosts of a job; only a mistake has more.
 const MOST_HOSTS: usize = 1 << 16;
 
-/// Most digits of a number in a host's name, and most numbers in one name: Slurm itself takes fewer.
+/// Most digits of a number in a host's name, and most numbers in one name: Slurm itself takes
+/// fewer.
 const MOST_DIGITS: usize = 18;
 const MOST_RANGES: usize = 8;
 
@@ -111,7 +113,8 @@ fn names_agree(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || (one_is_short && short(one) == short(other))
 }
 
-/// How many ranks the hosts take: `per_host` each, else their slots, else one; at most as many as a number can say.
+/// How many ranks the hosts take: `per_host` each, else their slots, else one; at most as many as a
+/// number can say.
 pub(crate) fn room(hosts: &[Host], per_host: usize) -> usize {
     hosts.iter().fold(0, |room: usize, host| room.saturating_add(slots_of(host, per_host)))
 }
@@ -120,9 +123,10 @@ fn slots_of(host: &Host, per_host: usize) -> usize {
     if per_host > 0 { per_host } else { host.slots.unwrap_or(1) }
 }
 
-/// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has slots (`per_host`, where
-/// that is given), and when all are full the list begins again. Without any slots the ranks are divided evenly, in order.
-/// With `round` each host takes one rank at a time, until it is full.
+/// The host of each of `size` ranks: each host in turn takes as many consecutive ranks as it has
+/// slots (`per_host`, where that is given), and when all are full the list begins again. Without
+/// any slots the ranks are divided evenly, in order. With `round` each host takes one rank at a
+/// time, until it is full.
 pub(crate) fn place(size: usize, hosts: &[Host], per_host: usize, round: bool) -> Vec<u32> {
     let said = per_host > 0 || hosts.iter().any(|host| host.slots.is_some());
     let slots = |host: usize| match said {

@@ -1,8 +1,8 @@
 //! The input of the ranks: rank 0 reads what `mpiexec` would read, the others read nothing.
 //!
-//! A file, pipe or socket is simply inherited, so `mpiexec` takes nothing from it that rank 0 does not want. A terminal
-//! cannot be inherited (the ranks are not in its foreground), so there `mpiexec` reads lines and passes them on, and only
-//! while it is in the foreground itself.
+//! A file, pipe or socket is simply inherited, so `mpiexec` takes nothing from it that rank 0 does
+//! not want. A terminal cannot be inherited (the ranks are not in its foreground), so there
+//! `mpiexec` reads lines and passes them on, and only while it is in the foreground itself.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,8 @@ pub(crate) fn nothing() -> io::Result<OwnedFd> {
     std::fs::File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// The input of rank 0. When `mpiexec` must pass a terminal's lines on, `writer` becomes the pipe to write them to.
+/// The input of rank 0. When `mpiexec` must pass a terminal's lines on, `writer` becomes the pipe
+/// to write them to.
 pub(crate) fn for_first_rank(writer: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
     let own = std::io::stdin();
     if isatty(&own) {
@@ -51,7 +52,8 @@ impl Terminal {
         Terminal { pipe, queue: Vec::new(), ended }
     }
 
-    /// True when lines are wanted and may be read: reading from the background would stop `mpiexec`.
+    /// True when lines are wanted and may be read: reading from the background would stop
+    /// `mpiexec`.
     pub(crate) fn wants_lines(&self) -> bool {
         !self.ended
             && self.queue.len() < LONGEST_QUEUE

@@ -1,5 +1,5 @@
-//! A job on this host: one loop over everything that can happen, until the ranks have ended and nothing is left of them.
-//! What follows from what happens is decided in `verdict`.
+//! A job on this host: one loop over everything that can happen, until the ranks have ended and
+//! nothing is left of them. What follows from what happens is decided in `verdict`.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};

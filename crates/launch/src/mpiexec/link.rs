@@ -1,5 +1,6 @@
-//! One end of the connection between `mpiexec` and a proxy: frames that come, frames that wait to go. Neither end ever
-//! waits inside a call: it reads once when there is something, and writes only what `poll` promises (PIPE_BUF).
+//! One end of the connection between `mpiexec` and a proxy: frames that come, frames that wait to
+//! go. Neither end ever waits inside a call: it reads once when there is something, and writes only
+//! what `poll` promises (PIPE_BUF).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -52,8 +53,8 @@ impl Link {
         self.gone |= write_ready(self.output.as_fd(), &mut self.queue, false).is_err();
     }
 
-    /// Writes everything, waiting for the other end as long as it reads something every now and then; false when it does
-    /// not.
+    /// Writes everything, waiting for the other end as long as it reads something every now and
+    /// then; false when it does not.
     pub(super) fn drain(&mut self, limit: Duration) -> bool {
         while self.waits() && is_writable(self.output(), limit) {
             self.flush();

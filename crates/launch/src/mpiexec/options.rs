@@ -1,8 +1,8 @@
 //! The command line of `mpiexec`: one table of options drives both reading and `--help`.
 //!
-//! The options are those that scripts for MPICH, Intel MPI and Open MPI carry; an option counts with one or two dashes,
-//! and `--name=value` is `--name value`. What cannot matter here is accepted and ignored; anything else is an error, in
-//! a sentence.
+//! The options are those that scripts for MPICH, Intel MPI and Open MPI carry; an option counts
+//! with one or two dashes, and `--name=value` is `--name value`. What cannot matter here is
+//! accepted and ignored; anything else is an error, in a sentence.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;

@@ -2,8 +2,9 @@
 //! an incomplete line (a prompt) comes out when nothing has followed it for a while, unless lines
 //! are tagged. A long line comes out in pieces while no other rank's lines do.
 //!
-//! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a destination holds a queue
-//! and writes only as much as `poll` promises; while the queue is long, nothing more is read from the ranks.
+//! `mpiexec` must never stop on a slow reader of its own output (it has ranks to watch), so a
+//! destination holds a queue and writes only as much as `poll` promises; while the queue is long,
+//! nothing more is read from the ranks.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -86,7 +87,8 @@ impl Destination {
         }
     }
 
-    /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has ended the wait.
+    /// Writes everything, waiting for the reader as long as it stays. False: a person's signal has
+    /// ended the wait.
     pub(crate) fn drain(&mut self, signals: &OwnedFd) -> bool {
         self.flush();
         while !self.queue.is_empty() {
@@ -138,11 +140,12 @@ impl Sink for Destination {
     }
 }
 
-/// The end of all output: what still waits, and behind it the sentence about the job, if there is one. Returns the exit
-/// code.
+/// The end of all output: what still waits, and behind it the sentence about the job, if there is
+/// one. Returns the exit code.
 pub(crate) fn last_words(destinations: &mut [Destination; 2], mut verdict: Verdict, signals: &OwnedFd) -> i32 {
     destinations[0].drain(signals);
-    // A reader that leaves after the ranks have ended has read enough; a disk that is full has not taken everything.
+    // A reader that leaves after the ranks have ended has read enough; a disk that is full has not
+    // taken everything.
     if let Some(failure) = destinations[0].failure().filter(|failure| *failure != Failure::OutputGone) {
         verdict.fail_late(failure);
     }

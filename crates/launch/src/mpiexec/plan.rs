@@ -1,5 +1,6 @@
-//! From the request to everything that is needed to fork the ranks: programs found, environments made, pipes and sockets
-//! opened. Nothing has been started when this fails, so a mistake costs one sentence and leaves nothing.
+//! From the request to everything that is needed to fork the ranks: programs found, environments
+//! made, pipes and sockets opened. Nothing has been started when this fails, so a mistake costs one
+//! sentence and leaves nothing.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -265,7 +266,8 @@ fn library_for_malloc() -> PathBuf {
     prefix.join("lib/libtowpath-malloc.so")
 }
 
-/// Finds the program as the shell would, and, like other launchers, in the folder itself as a last resort.
+/// Finds the program as the shell would, and, like other launchers, in the folder itself as a last
+/// resort.
 fn find_program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<PathBuf, Refusal> {
     // Without a folder the name stays as it was written, for messages too.
     let from_here = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));

@@ -1,6 +1,7 @@
-//! The proxy: `mpiexec` on another host. It starts that host's ranks under a guardian as `mpiexec` does at home, and hands
-//! everything on over its own input and output: what ranks print, what they ask the PMI server, how they end. It decides
-//! nothing. When its input ends, because `mpiexec` or the connection is gone, everything on this host is killed.
+//! The proxy: `mpiexec` on another host. It starts that host's ranks under a guardian as `mpiexec`
+//! does at home, and hands everything on over its own input and output: what ranks print, what they
+//! ask the PMI server, how they end. It decides nothing. When its input ends, because `mpiexec` or
+//! the connection is gone, everything on this host is killed.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -248,7 +249,8 @@ impl Proxy {
         }
     }
 
-    /// Tells once that a rank is in MPI after another has ended without it: `mpiexec` sees only what ranks ask its server.
+    /// Tells once that a rank is in MPI after another has ended without it: `mpiexec` sees only
+    /// what ranks ask its server.
     fn look_inside(&mut self) {
         if self.next_look.is_none_or(|at| at > Instant::now()) {
             return;
@@ -351,7 +353,8 @@ impl Proxy {
         self.commands = None;
         descendants::kill_all(&[], Duration::from_secs(2), |_, _| {});
         let outgoing = &mut Outgoing { link: &mut self.link, under_way: &mut self.under_way };
-        // What `mpiexec` holds back is bounded by what pipes hold, so it reads as fast as the connection carries.
+        // What `mpiexec` holds back is bounded by what pipes hold, so it reads as fast as the
+        // connection carries.
         self.streams.finish(&mut self.buffer, outgoing, |to| to.link.drain(PATIENCE));
         self.link.send(&Frame::Done);
         self.link.drain(PATIENCE);

@@ -1,4 +1,5 @@
-//! How a host is reached: the command that runs a proxy there and connects its input and output with ours.
+//! How a host is reached: the command that runs a proxy there and connects its input and output
+//! with ours.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -18,8 +19,9 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// The way that `--launcher` names: `ssh`, `srun`, or a command, to which the name of the host is added where it does
-    /// not say {host}. Without `--launcher`: srun inside a Slurm allocation, else ssh.
+    /// The way that `--launcher` names: `ssh`, `srun`, or a command, to which the name of the host
+    /// is added where it does not say {host}. Without `--launcher`: srun inside a Slurm allocation,
+    /// else ssh.
     ///
     /// # Errors
     /// A sentence.
@@ -38,7 +40,8 @@ impl Way {
         if !words.iter().any(|word| word.contains(HOST)) {
             words.push(HOST.to_owned());
         }
-        // A command that a person has chosen is used for every host: it may lead into a container on this one.
+        // A command that a person has chosen is used for every host: it may lead into a container
+        // on this one.
         Ok(Way { words, direct: matches!(launcher, None | Some("ssh")) && template == SSH })
     }
 
@@ -64,10 +67,12 @@ impl Way {
     }
 }
 
-/// Without a terminal nobody can be asked for a password; a host that has been silent for a minute is lost.
-/// A connection that other commands share may be used, but is never begun here: it would end with the job, and they with it.
+/// Without a terminal nobody can be asked for a password; a host that has been silent for a minute
+/// is lost. A connection that other commands share may be used, but is never begun here: it would
+/// end with the job, and they with it.
 const SSH: &str = "ssh -x -o BatchMode=yes -o ControlMaster=no -o ServerAliveInterval=20 {host}";
-/// Beside the step that may run already, without PMI, and without ending the allocation when a rank fails.
+/// Beside the step that may run already, without PMI, and without ending the allocation when a rank
+/// fails.
 const SRUN: &str =
     "srun --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none --cpu-bind=none --kill-on-bad-exit=0 --quiet";
 

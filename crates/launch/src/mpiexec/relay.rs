@@ -1,5 +1,5 @@
-//! `mpiexec`'s own input on its way to rank 0 on another host: [`Relay`] reads it as long as rank 0 takes it, [`Feed`] writes
-//! it there.
+//! `mpiexec`'s own input on its way to rank 0 on another host: [`Relay`] reads it as long as rank 0
+//! takes it, [`Feed`] writes it there.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,7 +28,8 @@ impl Relay {
         Relay { ended: !wanted, under_way: 0, watched: false, is_file: false, terminal: isatty(io::stdin()) }
     }
 
-    /// True when input is wanted and may be read: reading a terminal from the background would stop `mpiexec`.
+    /// True when input is wanted and may be read: reading a terminal from the background would stop
+    /// `mpiexec`.
     fn wants(&self) -> bool {
         !self.ended && self.under_way < UNDER_WAY && (!self.terminal || self.in_foreground())
     }
@@ -55,7 +56,8 @@ impl Relay {
         false
     }
 
-    /// Nobody tells when `mpiexec` comes to the terminal's foreground, and a file waits for nothing but room.
+    /// Nobody tells when `mpiexec` comes to the terminal's foreground, and a file waits for nothing
+    /// but room.
     pub(super) fn look_again(&self) -> Option<Instant> {
         if self.is_file && self.wants() {
             return Some(Instant::now());

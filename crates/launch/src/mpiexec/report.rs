@@ -1,10 +1,12 @@
-//! What `mpiexec` says about the end of a job, and the exit code that follows. Each message is a sentence.
+//! What `mpiexec` says about the end of a job, and the exit code that follows. Each message is a
+//! sentence.
 #![forbid(unsafe_code)]
 
 /// Why a rank, or the job, failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// A rank called MPI_Abort (or its library gave up) with this code and this sentence of its own.
+    /// A rank called MPI_Abort (or its library gave up) with this code and this sentence of its
+    /// own.
     Abort { rank: usize, code: i32, sentence: Option<String> },
     /// A rank could not be started: exit code and sentence.
     Start { code: i32, sentence: String },
@@ -40,8 +42,8 @@ pub(crate) struct LastCall {
 }
 
 impl Failure {
-    /// Of several failures seen at once, the one with the smallest number is the cause: a rank that is killed makes
-    /// others give up, not the other way round.
+    /// Of several failures seen at once, the one with the smallest number is the cause: a rank that
+    /// is killed makes others give up, not the other way round.
     fn weight(&self) -> u32 {
         match self {
             Failure::Asked { .. } | Failure::Timeout { .. } | Failure::GuardianGone => 0,

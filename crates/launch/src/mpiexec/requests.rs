@@ -1,13 +1,13 @@
-//! One rank's connection to the PMI server, as the process holds it that has started the rank: requests are cut out of what
-//! arrives, answers go back. Neither end is ever waited for.
+//! One rank's connection to the PMI server, as the process holds it that has started the rank:
+//! requests are cut out of what arrives, answers go back. Neither end is ever waited for.
 
 use std::os::fd::OwnedFd;
 
 use super::events::Events;
 use crate::wire::LineReader;
 
-/// Reads in a row. Together they take more than a socket holds, so what a rank has asked before it ended is read whole; and
-/// a rank that writes without end keeps nobody waiting.
+/// Reads in a row. Together they take more than a socket holds, so what a rank has asked before it
+/// ended is read whole; and a rank that writes without end keeps nobody waiting.
 const READS: usize = 64;
 
 /// The connection.
@@ -28,8 +28,9 @@ impl Requests {
         self.socket.as_ref()
     }
 
-    /// Reads what the rank has sent; each whole request goes to `take`, without its line feed. The connection is closed when
-    /// the rank has closed it, and when a request is longer than any that a rank of MPI sends.
+    /// Reads what the rank has sent; each whole request goes to `take`, without its line feed. The
+    /// connection is closed when the rank has closed it, and when a request is longer than any that
+    /// a rank of MPI sends.
     pub(super) fn read(&mut self, events: &mut Events, buffer: &mut [u8], mut take: impl FnMut(&[u8])) {
         for _ in 0..READS {
             let Some(socket) = &self.socket else { return };

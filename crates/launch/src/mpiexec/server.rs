@@ -1,7 +1,9 @@
-//! The PMI-1 server as a state machine: lines of ranks go in, answers and events come out. No descriptor is touched here.
+//! The PMI-1 server as a state machine: lines of ranks go in, answers and events come out. No
+//! descriptor is touched here.
 //!
-//! Answers have the form that the clients of MPICH and Intel MPI read (see `crate::wire`). A rank that breaks the rules
-//! of the exchange gets an answer with `rc=-1`, never silence, so that it can fail by itself.
+//! Answers have the form that the clients of MPICH and Intel MPI read (see `crate::wire`). A rank
+//! that breaks the rules of the exchange gets an answer with `rc=-1`, never silence, so that it can
+//! fail by itself.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -16,7 +18,8 @@ use crate::wire::{Message, unescape};
 const LONGEST_KEY: usize = 64;
 /// Longest value in bytes, as announced.
 const LONGEST_VALUE: usize = 1024;
-/// Bytes that the values of all ranks may take together: a program that puts without end is refused, not served.
+/// Bytes that the values of all ranks may take together: a program that puts without end is
+/// refused, not served.
 const LARGEST_STORE: usize = 256 << 20;
 
 /// What follows from a line.

@@ -1,4 +1,5 @@
-//! Signals as events: the set that `mpiexec` answers to, read from a descriptor instead of by handlers.
+//! Signals as events: the set that `mpiexec` answers to, read from a descriptor instead of by
+//! handlers.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -42,8 +43,8 @@ impl Set {
         }
     }
 
-    /// The signals that `mpiexec` answers to. One that its parent has told it to ignore (nohup, a shell's background
-    /// job) stays ignored.
+    /// The signals that `mpiexec` answers to. One that its parent has told it to ignore (nohup, a
+    /// shell's background job) stays ignored.
     pub(crate) fn answered() -> Set {
         let wanted: Vec<i32> = ANSWERED.iter().copied().filter(|&signal| !is_ignored(signal)).collect();
         Set::of(&wanted)
@@ -81,10 +82,11 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Lets this process learn how its children end. Where its parent ignores SIGCHLD, which survives exec, the system would
-/// keep that to itself.
+/// Lets this process learn how its children end. Where its parent ignores SIGCHLD, which survives
+/// exec, the system would keep that to itself.
 pub(crate) fn notice_ends_of_children() {
-    // SAFETY: sets the action of one signal to the system's own; no handler of this process is replaced.
+    // SAFETY: sets the action of one signal to the system's own; no handler of this process is
+    // replaced.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 

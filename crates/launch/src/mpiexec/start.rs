@@ -1,7 +1,8 @@
 //! Turning a forked process into a rank: its descriptors, its process group, its core, its program.
 //!
-//! Everything that needs memory is prepared before the fork. A rank keeps exactly five descriptors: stdin, stdout,
-//! stderr, its PMI socket and the segment, the last two at fixed numbers that shells do not use by themselves.
+//! Everything that needs memory is prepared before the fork. A rank keeps exactly five descriptors:
+//! stdin, stdout, stderr, its PMI socket and the segment, the last two at fixed numbers that shells
+//! do not use by themselves.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -145,14 +146,16 @@ pub(crate) fn fork_rank(start: &Start, common: &Common, rank: u32) -> Result<i32
             unsafe { libc::_exit(127) }
         }
         pid => {
-            // SAFETY: the child does the same; whoever comes first makes the group exist before it is signalled.
+            // SAFETY: the child does the same; whoever comes first makes the group exist before it
+            // is signalled.
             unsafe { libc::setpgid(pid, pid) };
             Ok(pid)
         }
     }
 }
 
-/// Runs in the child. Returns only when something failed: which report to send (the error is in errno).
+/// Runs in the child. Returns only when something failed: which report to send (the error is in
+/// errno).
 fn become_rank(
     start: &Start,
     common: &Common,
@@ -160,8 +163,8 @@ fn become_rank(
     arguments: &[*const libc::c_char],
     environment: &[*const libc::c_char],
 ) -> u32 {
-    // SAFETY: plain system calls on this process; descriptors and strings are those prepared by the parent and live;
-    // the pointer lists end with a null pointer.
+    // SAFETY: plain system calls on this process; descriptors and strings are those prepared by the
+    // parent and live; the pointer lists end with a null pointer.
     unsafe {
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);

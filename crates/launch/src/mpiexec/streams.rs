@@ -1,4 +1,5 @@
-//! What all ranks of a host print: read while there is room for it, passed on by whole lines, to the end.
+//! What all ranks of a host print: read while there is room for it, passed on by whole lines, to
+//! the end.
 //!
 //! A rank in the middle of a long line owns its output (stdout or stderr): until the line ends, or
 //! nothing of it has come for a while, the others are not read there. So lines stay whole, and no
@@ -53,7 +54,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Of ranks with these pipes (where not: the stream goes elsewhere), each with the tag of its lines.
+    /// Of ranks with these pipes (where not: the stream goes elsewhere), each with the tag of its
+    /// lines.
     pub(super) fn new(pipes: impl Iterator<Item = ([Option<OwnedFd>; 2], Option<String>)>) -> Streams {
         let of_rank = |(pipes, tag): ([Option<OwnedFd>; 2], Option<String>)| {
             pipes.map(|pipe| pipe.map(|pipe| Source { stream: Stream::new(pipe, tag.clone()), watched: false }))
@@ -173,7 +175,8 @@ impl Streams {
         owner.into_iter().chain((0..ranks).filter(move |&rank| owner != Some(rank)))
     }
 
-    /// After all ranks: the rest of what they have printed. `makes_room` is asked after each piece; false ends it.
+    /// After all ranks: the rest of what they have printed. `makes_room` is asked after each piece;
+    /// false ends it.
     pub(super) fn finish<O: Outlet>(
         &mut self,
         buffer: &mut [u8],

@@ -1,8 +1,10 @@
-//! What becomes of a job: which ranks run, what went wrong first, and what is to be done about it. Whoever holds the ranks
-//! (`job` on this host, `fleet` over several) tells what happens and carries out the orders.
+//! What becomes of a job: which ranks run, what went wrong first, and what is to be done about it.
+//! Whoever holds the ranks (`job` on this host, `fleet` over several) tells what happens and
+//! carries out the orders.
 //!
-//! Phases: running; ending (the ranks have been asked to end and have a moment for it); closing (what is left is killed).
-//! Only the first failure is told: what fails after the job is being ended is a consequence.
+//! Phases: running; ending (the ranks have been asked to end and have a moment for it); closing
+//! (what is left is killed). Only the first failure is told: what fails after the job is being
+//! ended is a consequence.
 #![forbid(unsafe_code)]
 
 use std::time::{Duration, Instant};
@@ -22,8 +24,8 @@ const PATIENCE_WITH_GUARDIAN: Duration = Duration::from_secs(20);
 /// How often ranks are compared with those that have left.
 pub(super) const CHECK: Duration = Duration::from_millis(500);
 
-/// Signals by which a rank dies because the job is being ended: those that it is sent, and those by which it ends itself
-/// then (`abort` in a handler, a line to somebody who has gone).
+/// Signals by which a rank dies because the job is being ended: those that it is sent, and those by
+/// which it ends itself then (`abort` in a handler, a line to somebody who has gone).
 const AT_AN_END: [i32; 7] =
     [libc::SIGTERM, libc::SIGKILL, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGABRT, libc::SIGPIPE];
 
@@ -139,7 +141,8 @@ impl Verdict {
         }
     }
 
-    /// Notes what went wrong after the ranks had ended; a failure that is known already explains it.
+    /// Notes what went wrong after the ranks had ended; a failure that is known already explains
+    /// it.
     pub(super) fn fail_late(&mut self, failure: Failure) {
         if self.failures.is_empty() {
             self.failures.push(failure);
@@ -258,12 +261,14 @@ impl Verdict {
         Order::Close
     }
 
-    /// Deadlines and changes of phase. `others_inside` looks whether a rank that has not ended is in MPI.
+    /// Deadlines and changes of phase. `others_inside` looks whether a rank that has not ended is
+    /// in MPI.
     pub(super) fn next_order(&mut self, others_inside: impl FnOnce(&Verdict) -> bool) -> Option<Order> {
         let now = Instant::now();
         if let Some(rank) = self.left_without_init.filter(|_| now >= self.next_check) {
             self.next_check = now + CHECK;
-            // MPI_Init is collective over all ranks: one that has left without it leaves the others waiting for ever.
+            // MPI_Init is collective over all ranks: one that has left without it leaves the others
+            // waiting for ever.
             if others_inside(self) {
                 self.fail(Failure::WithoutInit { rank });
             }

@@ -1,9 +1,10 @@
-//! The PMI-2 wire: records of `key=value;` pairs, each behind its length in six decimal digits padded with blanks.
+//! The PMI-2 wire: records of `key=value;` pairs, each behind its length in six decimal digits
+//! padded with blanks.
 //!
-//! Facts from PMI's description and from the exchanges of Slurm's plugin: a client may pad the length on the left, the
-//! server pads it on the right; a `;` inside a value is doubled. The first exchange of a connection, which settles
-//! the version, goes in lines as under PMI-1. Nothing that arrives is trusted: a length that is no number is an error,
-//! and six digits bound it.
+//! Facts from PMI's description and from the exchanges of Slurm's plugin: a client may pad the
+//! length on the left, the server pads it on the right; a `;` inside a value is doubled. The first
+//! exchange of a connection, which settles the version, goes in lines as under PMI-1. Nothing that
+//! arrives is trusted: a length that is no number is an error, and six digits bound it.
 #![forbid(unsafe_code)]
 
 use super::Message;

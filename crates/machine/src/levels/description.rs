@@ -1,8 +1,10 @@
-//! Machines as text: for tests, and for experiments with a machine that is not there (the setting TOWPATH_MACHINE).
+//! Machines as text: for tests, and for experiments with a machine that is not there (the setting
+//! TOWPATH_MACHINE).
 //!
-//! A line for each level, the coarsest first: its name and how many there are in each of the level above, as a number or, where they
-//! lie in a mesh, as columns x rows. Processors are numbered through. `ranks` lists the processors of the host's ranks, as
-//! the kernel writes lists; without it rank i runs on processor i. A semicolon ends a line too, `#` begins a remark.
+//! A line for each level, the coarsest first: its name and how many there are in each of the level
+//! above, as a number or, where they lie in a mesh, as columns x rows. Processors are numbered
+//! through. `ranks` lists the processors of the host's ranks, as the kernel writes lists; without
+//! it rank i runs on processor i. A semicolon ends a line too, `#` begins a remark.
 //!
 //! ```text
 //! # The Single-Chip Cloud Computer
@@ -38,7 +40,8 @@ pub struct Description {
 }
 
 impl Description {
-    /// Reads what the setting says: the name of a file with a description, or the description itself.
+    /// Reads what the setting says: the name of a file with a description, or the description
+    /// itself.
     pub fn of_setting(value: &str) -> Result<Description, String> {
         let text = fs::read_to_string(value).unwrap_or_else(|_| value.to_owned());
         Description::parse(&text).map_err(|problem| {
@@ -86,7 +89,8 @@ impl Description {
         Place::below(host, levels)
     }
 
-    /// For each level its name, how many instances the machine has, how many processors each, and the columns of a mesh (0: none).
+    /// For each level its name, how many instances the machine has, how many processors each, and
+    /// the columns of a mesh (0: none).
     pub fn levels(&self) -> Vec<(&str, usize, usize, usize)> {
         let processors: usize = self.levels.iter().map(|level| level.count as usize).product();
         let mut instances = 1;

@@ -1,8 +1,10 @@
-//! The door-bell of a rank that sleeps on descriptors (sockets of other hosts): how posters in shared memory wake it.
+//! The door-bell of a rank that sleeps on descriptors (sockets of other hosts): how posters in
+//! shared memory wake it.
 //!
-//! A socket with a name that the kernel chooses, in no file system; its number stands in the control page, and whoever
-//! posts sends a byte there. Anybody in the same network namespace could: then the rank looks once for nothing. Where a
-//! byte cannot be sent the sleeper still looks again after [`LONGEST`].
+//! A socket with a name that the kernel chooses, in no file system; its number stands in the
+//! control page, and whoever posts sends a byte there. Anybody in the same network namespace could:
+//! then the rank looks once for nothing. Where a byte cannot be sent the sleeper still looks again
+//! after [`LONGEST`].
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,7 +20,8 @@ use towpath_base::sync::Ordering;
 
 /// The longest sleep on descriptors: their owner may have something to do that depends on time.
 const LONGEST: Duration = Duration::from_millis(100);
-/// Rings that are taken at a time: more than posters leave there, and few enough that nobody can keep the sleeper there.
+/// Rings that are taken at a time: more than posters leave there, and few enough that nobody can
+/// keep the sleeper there.
 const RINGS: u32 = 64;
 /// Marks the number of a bell: 0 is none.
 const THERE: u32 = 1 << 31;

@@ -1,11 +1,13 @@
 //! Spreading ranks that share cores evenly over them.
 //!
-//! The kernel leaves a process where it is when it has just run, and ranks that yield to each other always have: six of
-//! them on one core and two on another stay so for seconds, although a barrier takes 10 us then instead of 7 (eight
-//! ranks on two cores). So waiting ranks count who is where, and one that yields on a core with at least two more than
-//! another goes there, once. Nothing is bound: the kernel may move it as before.
+//! The kernel leaves a process where it is when it has just run, and ranks that yield to each other
+//! always have: six of them on one core and two on another stay so for seconds, although a barrier
+//! takes 10 us then instead of 7 (eight ranks on two cores). So waiting ranks count who is where,
+//! and one that yields on a core with at least two more than another goes there, once. Nothing is
+//! bound: the kernel may move it as before.
 //!
-//! Ranks that sleep or compute for long are not counted, so the few that are active in a crowd spread too.
+//! Ranks that sleep or compute for long are not counted, so the few that are active in a crowd
+//! spread too.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use towpath_base::control::SegmentHead;
@@ -69,8 +71,9 @@ impl Place {
         self.interval = if moved { self.interval * 2 } else { self.interval / 2 }.clamp(SHORTEST, LONGEST);
     }
 
-    /// Moves to the processor with the fewest waiting ranks among those on which this one may run, if that has at least
-    /// two less than `here` and no other rank has just left `here`; true when that happened.
+    /// Moves to the processor with the fewest waiting ranks among those on which this one may run,
+    /// if that has at least two less than `here` and no other rank has just left `here`; true when
+    /// that happened.
     fn go(&mut self, head: &SegmentHead, here: usize) -> bool {
         let crowd = |processor: usize| head.crowds[processor].load(Ordering::Relaxed);
         let full = crowd(here);
@@ -100,11 +103,13 @@ fn used(head: &SegmentHead) -> impl Iterator<Item = usize> {
     processors.filter(move |processor| mask[processor / 64] >> (processor % 64) & 1 == 1)
 }
 
-/// Moves the calling thread to a processor and leaves it free to be moved on; false where the kernel refuses.
+/// Moves the calling thread to a processor and leaves it free to be moved on; false where the
+/// kernel refuses.
 fn move_to(processor: usize, allowed: &CpuSet) -> bool {
     let mut only = CpuSet::new();
     only.set(processor);
-    // Where the second call fails, the processors allowed have changed meanwhile, and the kernel has set the mask itself.
+    // Where the second call fails, the processors allowed have changed meanwhile, and the kernel
+    // has set the mask itself.
     sched_setaffinity(None, &only).is_ok() && sched_setaffinity(None, allowed).is_ok()
 }
 
@@ -117,7 +122,8 @@ mod tests {
     #[test]
     fn a_rank_leaves_a_full_core_for_an_empty_one_and_stays_unbound() {
         let mapping = Mapping::new(create_file("towpath-test").unwrap(), PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this function.
+        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this
+        // function.
         let head: &SegmentHead = unsafe { &*mapping.pointer().cast() };
         let mask = cores::affinity();
         cores::announce(head, &mask);

@@ -31,8 +31,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// What each of the ranks with these affinity masks would choose. `head` and `own` belong to a segment that no job
-    /// uses: the masks are announced in it.
+    /// What each of the ranks with these affinity masks would choose. `head` and `own` belong to a
+    /// segment that no job uses: the masks are announced in it.
     pub fn of_ranks(masks: &[Mask], quota: Option<usize>, head: &SegmentHead, own: &ControlPage) -> Policy {
         for mask in masks {
             cores::announce(head, mask);
@@ -66,7 +66,8 @@ mod tests {
 
     fn policy(ranks: usize, cores_of_each: u64, quota: Option<usize>) -> Policy {
         let mapping = Mapping::new(create_file("towpath-test").unwrap(), 2 * PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, two pages long and aligned, and lives until the end of this function.
+        // SAFETY: the mapping is zeroed, two pages long and aligned, and lives until the end of
+        // this function.
         let (head, own) = unsafe { (&*mapping.pointer().cast(), &*mapping.pointer().add(PAGE).cast()) };
         let mut mask = [0; cores::MASK_WORDS];
         mask[0] = cores_of_each;

@@ -1,23 +1,26 @@
 //! Strangers: processes of others on the cores of ranks that share cores.
 //!
-//! A yield beside a stranger hands it the core for a whole slice (up to 4 ms), once for each rank that yields, while a
-//! rank that sleeps and is woken comes before the stranger. So the first rank whose yield takes that long says so to
-//! all ranks of the host, and they sleep instead of yielding for a while. Then they try again, because a wake costs
-//! several yields; if the stranger is still there, they wait twice as long until the next try.
+//! A yield beside a stranger hands it the core for a whole slice (up to 4 ms), once for each rank
+//! that yields, while a rank that sleeps and is woken comes before the stranger. So the first rank
+//! whose yield takes that long says so to all ranks of the host, and they sleep instead of yielding
+//! for a while. Then they try again, because a wake costs several yields; if the stranger is still
+//! there, they wait twice as long until the next try.
 
 use std::time::Duration;
 
 use towpath_base::control::SegmentHead;
 use towpath_base::sync::Ordering;
 
-/// For how long a stranger is believed to stay when it is new (most stay for a moment), and at most.
+/// For how long a stranger is believed to stay when it is new (most stay for a moment), and at
+/// most.
 const SHORTEST: Duration = Duration::from_micros(500);
 const LONGEST: Duration = Duration::from_millis(500);
-/// A stranger seen so long after that time was over is the same one: a yield to it takes up to 4 ms.
+/// A stranger seen so long after that time was over is the same one: a yield to it takes up to 4
+/// ms.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Ticks of the clock in a microsecond. The time stamp counter advances by 1,000 to 5,000; which of them decides
-/// nothing here. It is read without touching a page, unlike the clock of the system.
+/// Ticks of the clock in a microsecond. The time stamp counter advances by 1,000 to 5,000; which of
+/// them decides nothing here. It is read without touching a page, unlike the clock of the system.
 #[cfg(target_arch = "x86_64")]
 const MICROSECOND: u64 = 2500;
 #[cfg(not(target_arch = "x86_64"))]
@@ -67,8 +70,8 @@ fn window(hold: u64) -> u64 {
     2 * hold + ticks(AGAIN)
 }
 
-/// Tells the ranks of the host that a stranger had a core; `again` when it counts for how long they believe it that this
-/// was said before.
+/// Tells the ranks of the host that a stranger had a core; `again` when it counts for how long they
+/// believe it that this was said before.
 #[cold]
 pub(super) fn announce(head: &SegmentHead, again: bool) {
     let (now, until) = (now(), head.stranger_until.load(Ordering::Relaxed));
@@ -92,7 +95,8 @@ mod tests {
     #[test]
     fn a_stranger_that_stays_is_believed_for_longer() {
         let mapping = Mapping::new(create_file("towpath-test").unwrap(), PAGE).unwrap();
-        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this function.
+        // SAFETY: the mapping is zeroed, a page long and aligned, and lives until the end of this
+        // function.
         let head: &SegmentHead = unsafe { &*mapping.pointer().cast() };
         assert!(!is_about(head) && !may_be_about(head), "nobody has said so");
         announce(head, true);

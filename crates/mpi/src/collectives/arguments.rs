@@ -46,8 +46,9 @@ pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> 
     Ok(kind)
 }
 
-/// The datatype of `count` elements: MPI_BYTE for no elements of MPI_DATATYPE_NULL or of a datatype that is not committed,
-/// which MPICH and Intel MPI take in MPI_Bcast, MPI_Alltoallw and most neighbourhood calls.
+/// The datatype of `count` elements: MPI_BYTE for no elements of MPI_DATATYPE_NULL or of a datatype
+/// that is not committed, which MPICH and Intel MPI take in MPI_Bcast, MPI_Alltoallw and most
+/// neighbourhood calls.
 pub(super) fn of_elements(count: i64, handle: Handle) -> Handle {
     let unusable = || datatypes::lookup(handle, "datatype").is_ok_and(|kind| !kind.committed());
     if count == 0 && (handle == DATATYPE_NULL || unusable()) { BYTE } else { handle }
@@ -100,7 +101,8 @@ fn too_many<T>(count: i64, number: usize, names: Names) -> Result<T> {
     )
 }
 
-/// Reads `number` values of an array of ints or counts, whose name is that of one value and an ending.
+/// Reads `number` values of an array of ints or counts, whose name is that of one value and an
+/// ending.
 ///
 /// # Safety
 /// Unless it is NULL, the array must have `number` elements.
@@ -133,8 +135,8 @@ fn check_sum(mut bytes: impl Iterator<Item = i64>, names: Names) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a block with bytes further from the buffer than fits in 63 bits; `offset` is where its first element is, if that
-/// is a number. What stands beside a count of zero means nothing.
+/// Refuses a block with bytes further from the buffer than fits in 63 bits; `offset` is where its
+/// first element is, if that is a number. What stands beside a count of zero means nothing.
 fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: Names) -> Result<()> {
     let (first, length) = kind.datatype.span(count);
     let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));
@@ -203,7 +205,8 @@ pub(super) unsafe fn mixed(
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
 }
 
-/// Refuses buffers that share bytes (6.2), where both begin at the same address; of other overlaps nothing is known.
+/// Refuses buffers that share bytes (6.2), where both begin at the same address; of other overlaps
+/// nothing is known.
 #[inline]
 pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usize) -> Result<()> {
     let may = send.pointer() == receive.pointer() && !send.pointer().is_null() && sends > 0 && receives > 0;

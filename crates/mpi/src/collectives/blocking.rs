@@ -1,5 +1,5 @@
-//! The blocking collectives: each is complete here when the call returns. Arguments are checked and plans are made by
-//! the functions of the same name in `movement`, `reductions` and `neighbors`.
+//! The blocking collectives: each is complete here when the call returns. Arguments are checked and
+//! plans are made by the functions of the same name in `movement`, `reductions` and `neighbors`.
 
 use std::ffi::c_void;
 

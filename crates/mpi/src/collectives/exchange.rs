@@ -1,5 +1,6 @@
-//! How neighbourhood collectives are run: straight between the streams of the neighbours, without a plan and, where what is
-//! expected is there, without requests (small path); persistent ones, and data with gaps, by a plan.
+//! How neighbourhood collectives are run: straight between the streams of the neighbours, without a
+//! plan and, where what is expected is there, without requests (small path); persistent ones, and
+//! data with gaps, by a plan.
 
 use std::mem::MaybeUninit;
 
@@ -16,8 +17,8 @@ use crate::request_table::{COMPLETE, Work};
 use crate::wait_target::WaitTarget;
 use crate::{runs, world};
 
-/// Neighbours on each side up to which a call goes this way: that many lie on the stack and are looked through for each
-/// message. A stencil in three dimensions has 26.
+/// Neighbours on each side up to which a call goes this way: that many lie on the stack and are
+/// looked through for each message. A stencil in three dimensions has 26.
 const MOST: usize = 32;
 
 /// A neighbourhood collective whose arguments are checked.
@@ -70,8 +71,8 @@ impl<'a> Among<'a> {
     }
 }
 
-/// Makes an exchange of the call, if it fits, and hands it over; `None` when nothing happened. Whoever runs it takes the
-/// sequence number, once nothing can be refused any more.
+/// Makes an exchange of the call, if it fits, and hands it over; `None` when nothing happened.
+/// Whoever runs it takes the sequence number, once nothing can be refused any more.
 fn with_parts<R>(comm: &Comm, call: &Neighborly, form: Form, then: impl FnOnce(Exchange) -> R) -> Option<R> {
     let mut sends = [const { MaybeUninit::<Part>::uninit() }; MOST];
     let mut receives = [const { MaybeUninit::<Part>::uninit() }; MOST];

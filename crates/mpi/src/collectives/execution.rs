@@ -1,4 +1,5 @@
-//! Where collective calls happen and how their plans are run: at once, in a request, or again and again.
+//! Where collective calls happen and how their plans are run: at once, in a request, or again and
+//! again.
 
 use std::sync::Arc;
 
@@ -115,7 +116,8 @@ impl Prepared<'_> {
         }
     }
 
-    /// Runs it to its end: over the board of the communicator or by multicast where that is quicker, else by messages.
+    /// Runs it to its end: over the board of the communicator or by multicast where that is
+    /// quicker, else by messages.
     ///
     /// # Safety
     /// The memory that the call names must live during the call.

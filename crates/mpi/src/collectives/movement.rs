@@ -1,7 +1,7 @@
 //! Collectives that move data: arguments checked (MPI 5.0, sections 6.3 to 6.8).
 //!
-//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must be as long as the
-//! standard asks.
+//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must
+//! be as long as the standard asks.
 
 use std::ffi::c_void;
 

@@ -1,7 +1,7 @@
 //! The neighbourhood collectives: arguments checked (MPI 5.0, section 8.6).
 //!
-//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must have an element for
-//! each neighbour.
+//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must
+//! have an element for each neighbour.
 
 use std::ffi::c_void;
 

@@ -1,5 +1,6 @@
-//! The nonblocking collectives (MPI 5.0, section 6.12): each returns a request. Arguments are checked and plans are made
-//! by the functions of the blocking names in `movement`, `reductions` and `neighbors`.
+//! The nonblocking collectives (MPI 5.0, section 6.12): each returns a request. Arguments are
+//! checked and plans are made by the functions of the blocking names in `movement`, `reductions`
+//! and `neighbors`.
 
 use std::ffi::c_void;
 

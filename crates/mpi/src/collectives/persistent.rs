@@ -1,6 +1,6 @@
-//! The persistent collectives (MPI 5.0, section 6.13): each returns an inactive request, for which the plan is made once.
-//! Arguments are checked and plans are made by the functions of the blocking names in `movement`, `reductions` and
-//! `neighbors`. No info keys are known.
+//! The persistent collectives (MPI 5.0, section 6.13): each returns an inactive request, for which
+//! the plan is made once. Arguments are checked and plans are made by the functions of the blocking
+//! names in `movement`, `reductions` and `neighbors`. No info keys are known.
 
 use std::ffi::c_void;
 

@@ -1,6 +1,7 @@
 //! Collectives that combine data: arguments checked (MPI 5.0, sections 6.9 to 6.11).
 //!
-//! Every function is unsafe for the same reason: arrays of counts must be as long as the standard asks.
+//! Every function is unsafe for the same reason: arrays of counts must be as long as the standard
+//! asks.
 
 use std::ffi::c_void;
 
@@ -27,8 +28,8 @@ struct Vector {
 }
 
 impl Vector {
-    /// The operand; `send` says whether the send buffer is significant, `receive` whether the receive buffer is, and
-    /// `in_place` whether the operand may lie in it.
+    /// The operand; `send` says whether the send buffer is significant, `receive` whether the
+    /// receive buffer is, and `in_place` whether the operand may lie in it.
     fn operand(&self, send: bool, receive: bool, in_place: bool) -> Result<Operand> {
         let kind = arguments::datatype(self.datatype, "datatype")?;
         let reducer = operations::reducer(self.op, self.datatype, kind)?;

@@ -214,7 +214,8 @@ pub fn type_dup(oldtype: Handle) -> Result<Handle> {
     insert(copy)
 }
 
-/// The handle of a predefined type made from parameters: the same parameters always give the same handle.
+/// The handle of a predefined type made from parameters: the same parameters always give the same
+/// handle.
 fn shared(datatype: Datatype) -> Result<Handle> {
     let mut made = crate::world::OBJECTS.parameterized.lock().unwrap();
     if let Some((_, handle)) = made.iter().find(|(known, _)| {

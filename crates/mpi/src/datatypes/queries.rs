@@ -91,7 +91,8 @@ pub fn type_get_name(datatype: Handle) -> Result<String> {
     Ok(if found.predefined { found.datatype.as_named().map_or("", Basic::name).to_owned() } else { String::new() })
 }
 
-/// How a type was made. What the large form of a constructor made has counts, which the small functions cannot give (5.1.13).
+/// How a type was made. What the large form of a constructor made has counts, which the small
+/// functions cannot give (5.1.13).
 fn contents(datatype: Handle, large: bool) -> Result<Contents> {
     let contents = lookup(datatype, "datatype")?.datatype.contents();
     if !large && !contents.counts.is_empty() {

@@ -1,9 +1,11 @@
-//! Dual recursive bisection: places are halved where they are farthest apart, nodes so that the cut costs little.
+//! Dual recursive bisection: places are halved where they are farthest apart, nodes so that the cut
+//! costs little.
 //!
-//! A half of the nodes begins as the front of an order (by number, by the orders of the graph, breadth first from a node at the
-//! border) and is improved by exchanging nodes with the other half: the pass of Kernighan and Lin (1970) with the queue of Fiduccia and
-//! Mattheyses (1982), which also goes on through losses and keeps the best point. Nodes outside pull with the distance to where
-//! they are thought to be: the middle of their part.
+//! A half of the nodes begins as the front of an order (by number, by the orders of the graph,
+//! breadth first from a node at the border) and is improved by exchanging nodes with the other
+//! half: the pass of Kernighan and Lin (1970) with the queue of Fiduccia and Mattheyses (1982),
+//! which also goes on through losses and keeps the best point. Nodes outside pull with the distance
+//! to where they are thought to be: the middle of their part.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,7 +36,8 @@ pub(super) fn places(graph: &Graph, distances: &Distances, side: Side) -> Vec<us
     while let Some(Part { mut nodes, mut places }) = parts.pop_front() {
         let first = distances.halve(&mut places, side);
         if first == 0 {
-            // Nothing parts these places: nodes and places in ascending order leave the most where they are.
+            // Nothing parts these places: nodes and places in ascending order leave the most where
+            // they are.
             nodes.sort_unstable();
             places.sort_unstable();
             nodes.iter().zip(&places).for_each(|(&node, &place)| result[node as usize] = place);
@@ -56,7 +59,8 @@ pub(super) fn places(graph: &Graph, distances: &Distances, side: Side) -> Vec<us
 /// The nodes of a part, numbered from 0, about to be halved.
 struct Halving {
     edges: Vec<Vec<(u32, i64)>>,
-    /// What it costs a node to be in the first half rather than in the second, because of nodes outside.
+    /// What it costs a node to be in the first half rather than in the second, because of nodes
+    /// outside.
     pull: Vec<i64>,
 }
 
@@ -130,7 +134,8 @@ impl Halving {
         cut.map(|(_, (_, weight))| weight).sum::<i64>() + pulled.sum::<i64>()
     }
 
-    /// Breadth first from the last node that a first such walk reaches, which lies at the border; piece after piece.
+    /// Breadth first from the last node that a first such walk reaches, which lies at the border;
+    /// piece after piece.
     fn breadth_first(&self) -> Vec<u32> {
         let count = self.edges.len();
         let walk = |from: u32| {
@@ -166,7 +171,8 @@ impl Halving {
         across + if own { self.pull[node as usize] } else { -self.pull[node as usize] }
     }
 
-    /// Exchanges nodes one pair after the other, the most gaining first, and goes back to the best point; false when that is the start.
+    /// Exchanges nodes one pair after the other, the most gaining first, and goes back to the best
+    /// point; false when that is the start.
     fn pass(&self, in_first: &mut [bool]) -> bool {
         let count = self.edges.len() as u32;
         let mut gains: Vec<i64> = (0..count).map(|node| self.gain(node, in_first)).collect();

@@ -1,9 +1,11 @@
-//! Pairwise exchange: two nodes change places when that makes the whole cheaper, until no such pair is found.
+//! Pairwise exchange: two nodes change places when that makes the whole cheaper, until no such pair
+//! is found.
 //!
-//! Small graphs try all pairs. In large ones a node tries the places around those of its neighbours, in the order in which
-//! the machine is halved, which keeps near places together: a fixed number of tries for each edge and pass.
-//! On a small mesh, where such exchanges end in many different states, some nodes are then shaken and it begins again
-//! (iterated local search); the numbers that shake are the same every time.
+//! Small graphs try all pairs. In large ones a node tries the places around those of its
+//! neighbours, in the order in which the machine is halved, which keeps near places together: a
+//! fixed number of tries for each edge and pass. On a small mesh, where such exchanges end in many
+//! different states, some nodes are then shaken and it begins again (iterated local search); the
+//! numbers that shake are the same every time.
 
 use std::collections::VecDeque;
 

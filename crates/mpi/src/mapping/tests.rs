@@ -1,4 +1,5 @@
-//! The mapping on machines that are described as text: costs before and after are printed (`cargo test mapping -- --nocapture`).
+//! The mapping on machines that are described as text: costs before and after are printed (`cargo
+//! test mapping -- --nocapture`).
 
 use towpath_machine::levels::{Description, Distances, Place};
 
@@ -40,7 +41,8 @@ fn mapped(name: &str, graph: &Graph, distances: &Distances) -> Mapping {
 fn a_grid_on_two_sockets_becomes_blocks() {
     let scattered = machine(TWO_SOCKETS, 64, true);
     let mapping = mapped("8 x 8 scattered over 2 sockets", &grid(&[8, 8], false), &scattered);
-    // By hand: 8 edges are cut between sockets (4 each), 12 in each socket between caches (2 each), 80 remain.
+    // By hand: 8 edges are cut between sockets (4 each), 12 in each socket between caches (2 each),
+    // 80 remain.
     assert_eq!(mapping.after, 8 * 4 + 24 * 2 + 80);
     let packed = mapped("8 x 8 in order on 2 sockets", &grid(&[8, 8], false), &machine(TWO_SOCKETS, 64, false));
     assert!(packed.after < packed.before, "rows of eight are worse than blocks");
@@ -69,7 +71,8 @@ fn a_grid_on_a_mesh_of_tiles_lies_down_on_it() {
         let mesh = machine(MESH, 48, scattered);
         let name = |what: &str| format!("{what} on 6 x 4 tiles{}", if scattered { ", scattered" } else { "" });
         let flat = mapped(&name("8 x 6"), &grid(&[8, 6], false), &mesh);
-        // Each tile holds two neighbours (24 edges of cost 1); the other 58 edges cost at least a step of 2.
+        // Each tile holds two neighbours (24 edges of cost 1); the other 58 edges cost at least a
+        // step of 2.
         assert_eq!(flat.after, 24 + 58 * 2);
         let line = mapped(&name("48 in a line"), &grid(&[48], false), &mesh);
         assert_eq!(line.after, 24 + 23 * 2);

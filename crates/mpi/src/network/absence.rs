@@ -1,7 +1,9 @@
-//! Why a host takes no part in frames where nobody asked for them, and what it publishes in the place of a card.
+//! Why a host takes no part in frames where nobody asked for them, and what it publishes in the
+//! place of a card.
 
-/// More processes of the job than this on a host use connections unless they are told otherwise: the kernel shows every frame below IP to
-/// every process, and those who have to share it lose what frames win. `ARCHITECTURE.md` has the figures.
+/// More processes of the job than this on a host use connections unless they are told otherwise:
+/// the kernel shows every frame below IP to every process, and those who have to share it lose what
+/// frames win. docs/design/networks.md has the figures.
 pub(super) const MOST_RANKS: usize = 4;
 
 /// Why a host takes no part.
@@ -9,7 +11,8 @@ pub(super) const MOST_RANKS: usize = 4;
 pub(super) enum Absence {
     /// It has too many processes of the job.
     Crowded,
-    /// Its processes share processors: then the system moves bytes for a connection while frames wait for their process.
+    /// Its processes share processors: then the system moves bytes for a connection while frames
+    /// wait for their process.
     Shared,
     /// The system gives its processes no packet sockets.
     Refused,

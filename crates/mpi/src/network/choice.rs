@@ -1,4 +1,5 @@
-//! The settings that say which transport leads to other hosts, and how large messages go beside frames.
+//! The settings that say which transport leads to other hosts, and how large messages go beside
+//! frames.
 
 use towpath_base::config;
 
@@ -13,8 +14,8 @@ const BULK: &str = "TOWPATH_CLIC_BULK";
 /// How large messages go to hosts that frames reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Bulk {
-    /// By frames over several rails or slow ones, which they share out and keep busy though frames get lost; else by
-    /// connections, which cost the processor less.
+    /// By frames over several rails or slow ones, which they share out and keep busy though frames
+    /// get lost; else by connections, which cost the processor less.
     #[default]
     Best,
     Frames,
@@ -36,8 +37,8 @@ impl Bulk {
 /// What may lead to other hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// A fabric where all are on one; else frames below IP to hosts where they have shown to work and pay, and connections to the
-    /// others.
+    /// A fabric where all are on one; else frames below IP to hosts where they have shown to work
+    /// and pay, and connections to the others.
     #[default]
     Best,
     /// Frames, below IP where that works, or by UDP.
@@ -93,7 +94,8 @@ impl Choice {
         matches!(self, Choice::Best | Choice::Clic)
     }
 
-    /// Whether frames may go by UDP. That is never chosen unasked: it takes longer than a connection (`ARCHITECTURE.md` has the figures).
+    /// Whether frames may go by UDP. That is never chosen unasked: it takes longer than a
+    /// connection (docs/design/networks.md has the figures).
     pub(super) fn udp(self) -> bool {
         self.only_frames()
     }

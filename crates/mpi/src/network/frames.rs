@@ -1,6 +1,7 @@
-//! Meeting the processes of other hosts by frames: interfaces are opened, cards exchanged, ways tried, and what works is used. Where
-//! frames were asked for they must reach all hosts. Else each pair of hosts uses them that reach each other below IP; others use
-//! connections, and hosts that frames would not serve well ([`Absence`]) open nothing and are not tried.
+//! Meeting the processes of other hosts by frames: interfaces are opened, cards exchanged, ways
+//! tried, and what works is used. Where frames were asked for they must reach all hosts. Else each
+//! pair of hosts uses them that reach each other below IP; others use connections, and hosts that
+//! frames would not serve well ([`Absence`]) open nothing and are not tried.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,12 +23,12 @@ use super::{INTERFACES, host_of, key_of, others, text_of, unknown};
 use crate::error::{Result, fail};
 use crate::world::failed_start;
 
-/// How long ways are tried that do not answer, where frames were asked for (the other host may be busy with something else), and where
-/// connections will do as well.
+/// How long ways are tried that do not answer, where frames were asked for (the other host may be
+/// busy with something else), and where connections will do as well.
 const PATIENCE: Duration = Duration::from_secs(4);
 const SHORT_PATIENCE: Duration = Duration::from_millis(80);
-/// On a host with more processes of the job than this, frames go by UDP: the kernel shows every frame below IP to every
-/// process, and finds the owner of a datagram at once.
+/// On a host with more processes of the job than this, frames go by UDP: the kernel shows every
+/// frame below IP to every process, and finds the owner of a datagram at once.
 const RAW_RANKS: usize = 8;
 /// The setting that makes senders copy.
 const COPY: &str = "TOWPATH_CLIC_COPY";
@@ -40,7 +41,8 @@ const LIFE: u32 = 1;
 #[derive(Clone, Debug)]
 struct Way {
     card: HostCard,
-    /// By rail: the interfaces, and what works over them, as [`RAW`] and [`UDP`]. Those that both hosts have found good.
+    /// By rail: the interfaces, and what works over them, as [`RAW`] and [`UDP`]. Those that both
+    /// hosts have found good.
     rails: Vec<(Facing, u8)>,
     /// Why there are none.
     why: String,
@@ -106,7 +108,8 @@ impl Frames {
         }
     }
 
-    /// Opens the usable ones of these interfaces. One that gives no UDP socket is left out, unless frames were asked for.
+    /// Opens the usable ones of these interfaces. One that gives no UDP socket is left out, unless
+    /// frames were asked for.
     fn open_ports(&mut self, mut all: Vec<Interface>, raw: RawSide) -> Result<()> {
         if !self.choice.udp() {
             all.retain(|interface| interface.hardware.is_some() && !interface.network.address.is_loopback());
@@ -136,8 +139,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Comes to the same answer as all ranks of this host about whether it takes part. To be called when all have opened what they
-    /// will open.
+    /// Comes to the same answer as all ranks of this host about whether it takes part. To be called
+    /// when all have opened what they will open.
     pub(super) fn settle(&mut self, segment: &Segment) {
         let ranks = segment.ranks();
         self.shares = cores::are_shared(segment.head(), ranks as u32, cgroup::processor_quota);
@@ -209,7 +212,8 @@ impl Frames {
         self.check(job)
     }
 
-    /// Another host is not reached by frames, for a reason of this host, if it has one, else for the given one.
+    /// Another host is not reached by frames, for a reason of this host, if it has one, else for
+    /// the given one.
     fn apart(&self, why: String) -> Way {
         let why = match self.absence {
             Some(Absence::Refused) => Absence::Refused.reason("this host") + &self.refusal,
@@ -257,7 +261,8 @@ impl Frames {
         Ok(())
     }
 
-    /// The first rank of each host tries the ways to all other hosts. The verdicts have a place for each host, the own one too.
+    /// The first rank of each host tries the ways to all other hosts. The verdicts have a place for
+    /// each host, the own one too.
     fn try_all(&mut self, job: &Job) -> Verdicts {
         let mut opposites = Vec::new();
         for (host, way) in (0u32..).zip(&self.ways) {
@@ -297,7 +302,8 @@ impl Frames {
         }
     }
 
-    /// What must work over a rail. Several frames at a time travel as UDP where single ones go below IP, so below IP needs both.
+    /// What must work over a rail. Several frames at a time travel as UDP where single ones go
+    /// below IP, so below IP needs both.
     fn wanted(&self) -> u8 {
         if self.choice.udp() { UDP } else { RAW | UDP }
     }

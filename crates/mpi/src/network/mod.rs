@@ -1,10 +1,11 @@
 //! How the processes of a job on several hosts find each other, and which transport leads where.
 //!
-//! Where all are on a fabric, it carries everything. Else each host's first rank publishes a card with the host's addresses and
-//! the ports of its ranks (which it reads in their control pages), and everybody reads the cards of the other hosts. The first ranks of
-//! hosts that take part in frames then try the ways between them and publish what works. All ranks of two hosts come to
-//! the same choice, because they read the same; each pair of hosts has its own. Connections are opened later, by whoever has something
-//! to say.
+//! Where all are on a fabric, it carries everything. Else each host's first rank publishes a card
+//! with the host's addresses and the ports of its ranks (which it reads in their control pages),
+//! and everybody reads the cards of the other hosts. The first ranks of hosts that take part in
+//! frames then try the ways between them and publish what works. All ranks of two hosts come to the
+//! same choice, because they read the same; each pair of hosts has its own. Connections are opened
+//! later, by whoever has something to say.
 
 mod absence;
 mod choice;
@@ -94,8 +95,8 @@ pub(crate) fn reach_others(launcher: &mut dyn Launcher, job: &Job, segment: &Seg
     let listener = Listener::open().map_err(failed_start)?;
     segment.own_control().port.store(u32::from(listener.port()), Ordering::Release);
     let mut frames = choice.frames().then(|| Frames::open(choice, segment, fabric.is_some())).transpose()?;
-    // All ports of this host are in its control pages after it, and the cards of endpoints are published; all cards of
-    // hosts are after the second one.
+    // All ports of this host are in its control pages after it, and the cards of endpoints are
+    // published; all cards of hosts are after the second one.
     launcher.fence().map_err(failed_start)?;
     if let Some(frames) = &mut frames {
         frames.settle(segment);

@@ -1,7 +1,8 @@
-//! What leads from this host to others and why, for people: asked of the functions that choose when a job starts.
+//! What leads from this host to others and why, for people: asked of the functions that choose when
+//! a job starts.
 //!
-//! `towpath info` opens the library and calls an entry of its face, which hands this text out: a line a row, with the cells
-//! key, label, value and reason between tabs.
+//! `towpath info` opens the library and calls an entry of its face, which hands this text out: a
+//! line a row, with the cells key, label, value and reason between tabs.
 
 use towpath_base::config;
 use towpath_clic::rails::MOST_RAILS;
@@ -16,7 +17,8 @@ use super::{INTERFACES, own_networks};
 /// A row: key, label, value, reason.
 type Row = [String; 4];
 
-/// The rows, as a text. Opens libfabric, if it is there, and sockets on all interfaces; closes the latter.
+/// The rows, as a text. Opens libfabric, if it is there, and sockets on all interfaces; closes the
+/// latter.
 pub fn survey() -> String {
     let found = ofi::survey();
     let mut rows = vec![choice(&found), devices(&found)];

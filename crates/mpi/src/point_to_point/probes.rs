@@ -170,7 +170,8 @@ pub unsafe fn mrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mu
 /// MPI_Imrecv.
 ///
 /// # Safety
-/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is complete.
+/// `buf` must have room for `count` elements of `datatype` and be left alone until the request is
+/// complete.
 pub unsafe fn imrecv(buf: *mut c_void, count: i64, datatype: Handle, message: &mut Handle) -> Result<Handle> {
     let kind = datatypes::lookup(datatype, "datatype")?;
     check_buffer(buf, count, &kind)?;

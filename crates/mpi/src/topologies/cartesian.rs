@@ -217,8 +217,8 @@ pub unsafe fn dims_create(nnodes: i32, ndims: i32, dims: IntegersMut) -> Result<
 /// Of so many factors of an `int` one is 1: 2^31 does not fit in it.
 const FACTORS: usize = 31;
 
-/// `count` factors of `number`, falling, such that the largest and the smallest differ least; among those the first in the
-/// order of words.
+/// `count` factors of `number`, falling, such that the largest and the smallest differ least; among
+/// those the first in the order of words.
 fn balanced(number: i64, count: usize) -> Vec<i64> {
     let mut factors = most_balanced(number, count.min(FACTORS));
     // The smallest of so many is 1, and so are all further ones.
@@ -245,8 +245,8 @@ fn most_balanced(number: i64, count: usize) -> Vec<i64> {
     best.expect("number itself and ones are a solution")
 }
 
-/// The first `count` factors of `number` in the order of words, falling, all between `least` and `most`; the `divisors` are
-/// rising.
+/// The first `count` factors of `number` in the order of words, falling, all between `least` and
+/// `most`; the `divisors` are rising.
 fn factors(number: i64, count: usize, least: i64, most: i64, divisors: &[i64]) -> Option<Vec<i64>> {
     if count == 0 {
         return (number == 1 && least <= most).then(Vec::new);

@@ -1,8 +1,9 @@
-//! What a topology declares to the channel: who sends to this process, and how much compared with the others.
+//! What a topology declares to the channel: who sends to this process, and how much compared with
+//! the others.
 //!
-//! The wire divides the channel anew when a topology comes (`towpath_shm`). The claim lives as long as a
-//! communicator with the topology, copies included; it ends by itself and is forgotten at the next occasion, because
-//! the last reference may go anywhere.
+//! The wire divides the channel anew when a topology comes (`towpath_shm`). The claim lives as long
+//! as a communicator with the topology, copies included; it ends by itself and is forgotten at the
+//! next occasion, because the last reference may go anywhere.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
@@ -45,8 +46,9 @@ pub(crate) fn forget_ended(lane: &Lane) {
     }
 }
 
-/// Declares the topology of a communicator that was just made. Collective over `parent`, from which it was made: when it
-/// returns, everybody's grants have been sent, and those to this process have been obeyed.
+/// Declares the topology of a communicator that was just made. Collective over `parent`, from which
+/// it was made: when it returns, everybody's grants have been sent, and those to this process have
+/// been obeyed.
 pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<Comm>> {
     if parent.group.size() == 1 {
         return Ok(made);
@@ -62,7 +64,8 @@ pub(super) fn declare(parent: &Arc<Comm>, made: Option<Comm>) -> Result<Option<C
         lane.with(|state| state.engine.wire_mut().declare(key, &sources));
         comm.with_claim(Some(Arc::new(Claim { key })))
     });
-    // Whoever waits here is served by members that are in this call too, so nobody waits for a process that computes.
+    // Whoever waits here is served by members that are in this call too, so nobody waits for a
+    // process that computes.
     lane.wait_for(|_| WaitTarget::Other, |state| state.engine.wire().has_granted(key).then_some(()));
     collectives::barrier(parent.handle())?;
     lane.poll_in_passing();

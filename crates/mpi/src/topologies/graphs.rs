@@ -201,7 +201,8 @@ pub unsafe fn dist_graph_create_adjacent(
     if distances.is_none() {
         return with_topology(&parent, size, &Order::default(), |_| mine.topology());
     }
-    // The process that takes a rank needs the lists that the rank's process in the parent has given.
+    // The process that takes a rank needs the lists that the rank's process in the parent has
+    // given.
     let mut all = Vec::new();
     for words in internal::gather_lists(&parent, &mine.words())? {
         all.push(Lists::read(&words));
@@ -244,7 +245,8 @@ fn given_edges(
     Ok((edges, given.is_some()))
 }
 
-/// MPI_Dist_graph_create: everybody learns all edges and keeps its own, in the order of the ranks that gave them.
+/// MPI_Dist_graph_create: everybody learns all edges and keeps its own, in the order of the ranks
+/// that gave them.
 ///
 /// # Safety
 /// The arrays must have as many elements as `n` and the degrees say.

@@ -1,8 +1,10 @@
-//! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): which process takes which rank of a communicator with a topology.
+//! Rank reordering (MPI 5.0, 8.5.1 to 8.5.4, 8.5.8): which process takes which rank of a
+//! communicator with a topology.
 //!
-//! All processes tell each other where they run. Where nothing is gained by moving, because they are not bound or all equally far
-//! apart, everybody sees that and ranks stay. Else the parent's rank 0 maps the graph (`mapping`) and says who goes
-//! where, so that all have the same answer whatever they know.
+//! All processes tell each other where they run. Where nothing is gained by moving, because they
+//! are not bound or all equally far apart, everybody sees that and ranks stay. Else the parent's
+//! rank 0 maps the graph (`mapping`) and says who goes where, so that all have the same answer
+//! whatever they know.
 
 use std::sync::Arc;
 
@@ -32,7 +34,8 @@ impl Order {
     }
 }
 
-/// How far the processes of a communicator are apart; `None` where that makes no difference. Collective.
+/// How far the processes of a communicator are apart; `None` where that makes no difference.
+/// Collective.
 pub(super) fn distances(parent: &Comm) -> Result<Option<Distances>> {
     let (team, sequence) = internal::team_of(parent);
     let all = internal::gather_everywhere(&team, sequence, &own_place()?.words())?;
@@ -106,7 +109,8 @@ pub(super) fn weighted(nodes: usize, edges: impl Iterator<Item = (i32, i32, i32)
     Graph::new(nodes, edges.filter_map(known))
 }
 
-/// The graph of MPI_Dist_graph_create_adjacent. An edge counts at both its ends: who names it only at one has half of it.
+/// The graph of MPI_Dist_graph_create_adjacent. An edge counts at both its ends: who names it only
+/// at one has half of it.
 pub(super) fn adjacent(all: &[Lists]) -> Graph {
     let of_node = |(node, lists): (usize, &'_ Lists)| {
         let inward = lists.sources.iter().enumerate().map(|(i, &other)| (other, lists.source_weights.get(i)));

@@ -10,7 +10,8 @@ use crate::layout::{BOARD_AREA, LINE};
 use crate::segment::Segment;
 use crate::walk::Walk;
 
-/// A board that its maker has left; its memory is free when all members have finished its last round.
+/// A board that its maker has left; its memory is free when all members have finished its last
+/// round.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     pub(super) offset: usize,
@@ -42,8 +43,8 @@ impl Maker {
         Maker { arena: Arena::new(BOARD_AREA), left: Left::default() }
     }
 
-    /// Takes memory for a board of `members` and provides its lines; its place in the segment (offset, and number of its
-    /// walk), or `None` where there is no room or no page.
+    /// Takes memory for a board of `members` and provides its lines; its place in the segment
+    /// (offset, and number of its walk), or `None` where there is no room or no page.
     pub(crate) fn make(&mut self, segment: &Segment, members: usize) -> Option<usize> {
         self.sweep(segment);
         let walk = if self.arena.free_bytes() > BOARD_AREA / 2 { segment.walk() } else { Walk::SHORTEST };
@@ -55,7 +56,8 @@ impl Maker {
             self.arena.give(inside, shape.bytes());
             return None;
         }
-        // SAFETY: the range was taken out of our own area, so nobody else uses it; words of an earlier board vanish.
+        // SAFETY: the range was taken out of our own area, so nobody else uses it; words of an
+        // earlier board vanish.
         unsafe { segment.at(offset).write_bytes(0, head) };
         debug_assert!(offset.is_multiple_of(PAGE));
         Some(offset + walk.number() as usize)

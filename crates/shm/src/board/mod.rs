@@ -1,13 +1,15 @@
 //! Boards: memory in which all members of a team on one host read what each of them writes.
 //!
-//! A board is used in rounds that all members count alike. In a round a member may post one message for all others on
-//! its line (short ones lie in the line itself, others in the member's area), look at the lines of others, and go on to
-//! the next round. Each word has one writer; only a claim is contended. After Graham and Shipman 2008 ("MPI support for
-//! multi-core architectures: optimized shared memory collectives") and MPICH's release and gather flags, but flat:
-//! with more ranks than cores every step of a tree costs a switch of processes.
+//! A board is used in rounds that all members count alike. In a round a member may post one message
+//! for all others on its line (short ones lie in the line itself, others in the member's area),
+//! look at the lines of others, and go on to the next round. Each word has one writer; only a claim
+//! is contended. After Graham and Shipman 2008 ("MPI support for multi-core architectures:
+//! optimized shared memory collectives") and MPICH's release and gather flags, but flat: with more
+//! ranks than cores every step of a tree costs a switch of processes.
 //!
-//! Invariants: a line and its bytes are written again only when all members have finished the round in which they were
-//! written (`done`); a reader uses nothing that lies outside the board, whatever a line says.
+//! Invariants: a line and its bytes are written again only when all members have finished the round
+//! in which they were written (`done`); a reader uses nothing that lies outside the board, whatever
+//! a line says.
 
 mod maker;
 mod room;
@@ -31,7 +33,8 @@ pub(super) use rounds::{Memory, Rounds};
 
 /// Bytes of a message that fits into its line.
 pub const INLINE: usize = 48;
-/// Where a line keeps its parts: the word that is one more than the round; length, place and stamp; bytes.
+/// Where a line keeps its parts: the word that is one more than the round; length, place and stamp;
+/// bytes.
 const DESCRIPTION_AT: usize = 8;
 const INLINE_AT: usize = 16;
 /// Rounds between the line that is read and the one that is prefetched.
@@ -41,7 +44,8 @@ const AHEAD: u64 = 4;
 const REMEMBERED: u64 = 4;
 /// Bytes of areas that one board may have in all: half of a usual last-level cache.
 const AREAS: usize = 8 << 20;
-/// Most bytes of the area of one member among three or more with the shortest walk: many rounds fit into it.
+/// Most bytes of the area of one member among three or more with the shortest walk: many rounds fit
+/// into it.
 const AREA: usize = 256 << 10;
 
 /// The shape of a board, the same on all members.
@@ -171,8 +175,8 @@ impl Board {
         }
     }
 
-    /// Provides the areas of all members, for messages that do not fit into their lines; false where there are no
-    /// pages. For the maker; the others must learn the outcome from it.
+    /// Provides the areas of all members, for messages that do not fit into their lines; false
+    /// where there are no pages. For the maker; the others must learn the outcome from it.
     pub fn provide_areas(&self) -> bool {
         let (first, bytes) = (self.offset + self.shape.head_bytes(), self.shape.members * self.shape.area);
         self.segment.populate(first, bytes)
@@ -207,7 +211,8 @@ impl Board {
         self.rounds.want(want);
     }
 
-    /// Whether a message of `length` bytes can be posted in this round; else the member that must first go on.
+    /// Whether a message of `length` bytes can be posted in this round; else the member that must
+    /// first go on.
     ///
     /// # Panics
     /// When the message is longer than [`Board::largest`].
@@ -221,7 +226,8 @@ impl Board {
         assert!(length <= self.largest(), "a message of {length} bytes does not fit on the board");
         let (_, end) = self.span(length);
         let oldest = end.saturating_sub(self.shape.area as u64);
-        // Bytes of rounds that began at or behind `oldest` may stay; all earlier ones must be finished.
+        // Bytes of rounds that began at or behind `oldest` may stay; all earlier ones must be
+        // finished.
         let mut round = self.rounds.known.max((self.rounds.round + 1).saturating_sub(self.rounds.depth));
         while round < self.rounds.round && self.starts[(round & (self.rounds.depth - 1)) as usize] < oldest {
             round += 1;
@@ -229,7 +235,8 @@ impl Board {
         self.rounds.all_have_finished(round)
     }
 
-    /// Begin and end of the next `length` bytes of my area, counted like `taken`: they never cross its end.
+    /// Begin and end of the next `length` bytes of my area, counted like `taken`: they never cross
+    /// its end.
     fn span(&self, length: usize) -> (u64, u64) {
         self.span_behind(self.taken, length)
     }
@@ -249,8 +256,8 @@ impl Board {
         (length.next_multiple_of(LINE) + gap) as u64
     }
 
-    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a round, after
-    /// [`Board::has_room`] said so.
+    /// Posts `length` bytes, which `fill` writes, and a stamp to all members. At most once in a
+    /// round, after [`Board::has_room`] said so.
     #[inline]
     pub fn post(&mut self, stamp: u16, length: usize, fill: impl FnOnce(Room<'_>)) {
         let (line, mut place) = (self.rounds.line(self.rounds.own), 0);
@@ -286,7 +293,8 @@ impl Board {
         }
         let line = self.rounds.line(member);
         let description = self.descriptions.load_acquire(line);
-        // SAFETY: the line is inside the board; its writer has finished it and keeps it while we are in this round.
+        // SAFETY: the line is inside the board; its writer has finished it and keeps it while we
+        // are in this round.
         let inline = unsafe { self.first_line.add(line * LINE + INLINE_AT) };
         let (stamp, place, length) = parts_of(description);
         if length <= INLINE {

@@ -1,4 +1,5 @@
-//! The words of a board: who has written in which round, who has finished it, who does its common work.
+//! The words of a board: who has written in which round, who has finished it, who does its common
+//! work.
 //!
 //! Generic over the memory, so that a model checker can run it (`model`).
 
@@ -122,13 +123,15 @@ impl<W: LongWords> Rounds<W> {
         self.memory.lines.load_acquire(self.line(member)) == self.round + 1
     }
 
-    /// Whether all members have written their lines of this round. Begins behind me: if all began with the same member,
-    /// those who write late would all look at the lines of those who wrote early.
+    /// Whether all members have written their lines of this round. Begins behind me: if all began
+    /// with the same member, those who write late would all look at the lines of those who wrote
+    /// early.
     pub(crate) fn all_are_written(&self) -> bool {
         (self.own + 1..self.members).chain(0..=self.own).all(|member| self.is_written(member))
     }
 
-    /// Says what I wait for. Mostly it is what I said before: then the word, which others read, stays as it is.
+    /// Says what I wait for. Mostly it is what I said before: then the word, which others read,
+    /// stays as it is.
     #[inline]
     pub(crate) fn want(&mut self, want: Want) {
         if self.said != Some(want) {
@@ -143,8 +146,8 @@ impl<W: LongWords> Rounds<W> {
         (0..self.members).filter(move |&member| member != self.own).filter(wanted)
     }
 
-    /// Tries to be the one member that does the common work of this round. Whoever is refused finds the claimant by
-    /// [`Rounds::claimant`].
+    /// Tries to be the one member that does the common work of this round. Whoever is refused finds
+    /// the claimant by [`Rounds::claimant`].
     pub(crate) fn claim(&self) -> bool {
         let before = self.memory.claims.load_acquire(self.slot());
         before >> 16 != self.round + 1 && self.memory.claims.replace(self.slot(), before, self.claimed_by(self.own))

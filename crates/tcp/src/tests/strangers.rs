@@ -1,5 +1,5 @@
-//! Whoever connects without belonging to the job, or pretends to: nothing of it is accepted, memory and descriptors stay
-//! bounded, and the job loses nothing.
+//! Whoever connects without belonging to the job, or pretends to: nothing of it is accepted, memory
+//! and descriptors stay bounded, and the job loses nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
-//! A wire that misbehaves as far as the contract allows: it refuses, delays, and lets different senders overtake each
-//! other, by a seeded generator, so that a failing run can be repeated. For tests of everything above the wires.
+//! A wire that misbehaves as far as the contract allows: it refuses, delays, and lets different
+//! senders overtake each other, by a seeded generator, so that a failing run can be repeated. For
+//! tests of everything above the wires.
 //!
-//! Kept: order per sender, and nothing is lost (loss is a matter of networks, below their reliability).
+//! Kept: order per sender, and nothing is lost (loss is a matter of networks, below their
+//! reliability).
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,5 @@
-//! Wires over libfabric, by the providers that need no hardware, among ranks that are on several hosts in name.
+//! Wires over libfabric, by the providers that need no hardware, among ranks that are on several
+//! hosts in name.
 
 use towpath_base::ids::PeerIndex;
 use towpath_machine::memory::create_file;

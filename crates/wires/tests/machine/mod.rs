@@ -1,5 +1,6 @@
-//! A machine of many ranks in one process and one thread: every rank has its own mapping of one memory file and its
-//! own wires. Messages carry their number, length and a pattern, so that order and content are checked on arrival.
+//! A machine of many ranks in one process and one thread: every rank has its own mapping of one
+//! memory file and its own wires. Messages carry their number, length and a pattern, so that order
+//! and content are checked on arrival.
 
 pub(crate) mod fabric;
 pub(crate) mod network;
@@ -299,7 +300,8 @@ impl<W: Wire> Station<W> {
 pub(crate) struct Machine<W> {
     stations: Vec<Station<W>>,
     sent: usize,
-    /// How long nothing may move before something is missing, and how long a round that moves nothing takes.
+    /// How long nothing may move before something is missing, and how long a round that moves
+    /// nothing takes.
     patience: (u32, Duration),
 }
 

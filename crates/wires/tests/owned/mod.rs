@@ -1,4 +1,5 @@
-//! Large messages of which the receiver copies a part: out of a heap, and out of the sender's process while that computes.
+//! Large messages of which the receiver copies a part: out of a heap, and out of the sender's
+//! process while that computes.
 
 use crate::machine::{Machine, wires};
 use towpath_base::sync::Ordering;

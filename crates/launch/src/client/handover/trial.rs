@@ -1,5 +1,6 @@
-//! Tries, with one child process, what ranks of one host may do with each other: reach a segment that another made, and
-//! read another's memory. The child stands to its parent as one rank stands to another: same user, not its tracer.
+//! Tries, with one child process, what ranks of one host may do with each other: reach a segment
+//! that another made, and read another's memory. The child stands to its parent as one rank stands
+//! to another: same user, not its tracer.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,11 +28,12 @@ pub struct Trial {
     pub read: Result<(), io::Error>,
 }
 
-/// Makes a segment and lets a child process reach it as the ranks of a foreign launcher would. To be called by a process
-/// that has one thread.
+/// Makes a segment and lets a child process reach it as the ranks of a foreign launcher would. To
+/// be called by a process that has one thread.
 ///
 /// # Errors
-/// [`Error::Segment`] when the segment cannot be made, the child not be started, or the child does not answer.
+/// [`Error::Segment`] when the segment cannot be made, the child not be started, or the child does
+/// not answer.
 pub fn try_handover() -> Result<Trial, Error> {
     let failed = |what: &str, error: io::Error| Error::Segment {
         action: "handed to another process",
@@ -42,17 +44,20 @@ pub fn try_handover() -> Result<Trial, Error> {
     let listener = offer(nonce).ok();
     let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("no pipe", error.into()))?;
     let (parent, number, word) = (std::process::id(), segment::number_of(&own), Box::new(WORD));
-    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit without unwinding.
+    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit
+    // without unwinding.
     match unsafe { libc::fork() } {
         0 => {
             let _ = rustix::io::write(&answer, &child(parent, number, nonce, word.as_ptr() as u64));
-            // SAFETY: ends the child without running what its parent has registered for its own end.
+            // SAFETY: ends the child without running what its parent has registered for its own
+            // end.
             unsafe { libc::_exit(0) }
         }
         pid if pid > 0 => {
             drop(answer);
             let text = hear(&answers, listener.as_ref(), &own);
-            // SAFETY: the child is this process's own and has not been waited for, so the number is its.
+            // SAFETY: the child is this process's own and has not been waited for, so the number is
+            // its.
             unsafe {
                 libc::kill(pid, libc::SIGKILL);
                 libc::waitpid(pid, std::ptr::null_mut(), 0);
@@ -64,7 +69,8 @@ pub fn try_handover() -> Result<Trial, Error> {
     }
 }
 
-/// Tries both in the child; the answer is how the segment was reached and the error number of the read.
+/// Tries both in the child; the answer is how the segment was reached and the error number of the
+/// read.
 fn child(parent: u32, number: i32, nonce: u64, address: u64) -> [u8; 5] {
     let reached = match reach(parent, number, nonce) {
         Some((_, Reached::Proc)) => 1,

@@ -13,7 +13,8 @@ use crate::client::store::Store;
 use crate::error::Error;
 use crate::wire::{LineReader, Message, records::RecordReader};
 
-/// Longest line in bytes that every server reads: Slurm's takes no more, though it announces values of this length.
+/// Longest line in bytes that every server reads: Slurm's takes no more, though it announces values
+/// of this length.
 const LONGEST_LINE: usize = 1024;
 /// Bytes of a line besides the value: command, name of the space, key.
 const AROUND_A_VALUE: usize = 256;
@@ -33,7 +34,8 @@ pub(in crate::client) struct Connection {
     launcher: String,
     space: String,
     longest_value: usize,
-    /// Until when the server must have answered; nobody is waited for without end before it has ever spoken.
+    /// Until when the server must have answered; nobody is waited for without end before it has
+    /// ever spoken.
     first_answer: Option<Instant>,
 }
 
@@ -41,7 +43,8 @@ impl Connection {
     /// Takes over a descriptor named in the environment; it becomes close-on-exec.
     pub(in crate::client) fn take(number: RawFd, dialect: Dialect, launcher: &str) -> Result<Connection, Error> {
         check_open(number, launcher)?;
-        // SAFETY: the descriptor is open, was inherited for this purpose, and nothing else in the process uses it.
+        // SAFETY: the descriptor is open, was inherited for this purpose, and nothing else in the
+        // process uses it.
         let socket = unsafe { OwnedFd::from_raw_fd(number) };
         let _ = rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC);
         Ok(Connection::over(socket, dialect, launcher))
@@ -59,8 +62,9 @@ impl Connection {
         }
     }
 
-    /// First exchanges: version, limits, name of the key-value space, and what the server says about this process.
-    /// `rank` and `size` are those of the environment; a server that disagrees is refused.
+    /// First exchanges: version, limits, name of the key-value space, and what the server says
+    /// about this process. `rank` and `size` are those of the environment; a server that disagrees
+    /// is refused.
     pub(in crate::client) fn initialise(&mut self, rank: usize, size: usize) -> Result<Place, Error> {
         self.first_answer = Some(Instant::now() + patience());
         self.ask(&self.dialect.hello(), "response_to_init")?;

@@ -1,9 +1,10 @@
-//! The two dialects of PMI as messages: what is asked, by which name the answer comes, and what of it counts. Both go
-//! over the descriptor PMI_FD.
+//! The two dialects of PMI as messages: what is asked, by which name the answer comes, and what of
+//! it counts. Both go over the descriptor PMI_FD.
 //!
-//! Slurm's server speaks both, but refuses a job in which ranks choose differently. So the choice is made from what the
-//! launcher puts into every rank's environment alike ([`Dialect::in_environment`]), never by trying: PMI-2 where Slurm
-//! says that its plugin is pmi2, else PMI-1, which every other launcher with PMI_FD speaks. TOWPATH_PMI overrides.
+//! Slurm's server speaks both, but refuses a job in which ranks choose differently. So the choice
+//! is made from what the launcher puts into every rank's environment alike
+//! ([`Dialect::in_environment`]), never by trying: PMI-2 where Slurm says that its plugin is pmi2,
+//! else PMI-1, which every other launcher with PMI_FD speaks. TOWPATH_PMI overrides.
 #![forbid(unsafe_code)]
 
 use crate::wire::{LineReader, Message, records};
@@ -87,7 +88,8 @@ impl Dialect {
         (Message::new("finalize"), answer)
     }
 
-    /// The request to end the job; there is no answer. PMI-2 carries no exit code: the launcher takes the process's own.
+    /// The request to end the job; there is no answer. PMI-2 carries no exit code: the launcher
+    /// takes the process's own.
     pub(super) fn abort(self, code: i32, sentence: Option<&str>) -> Message {
         match self {
             Dialect::One => {

@@ -17,7 +17,8 @@ use std::os::fd::{AsFd, OwnedFd};
 type Sockets = Vec<OwnedFd>;
 type Answers = Vec<(usize, Vec<u8>)>;
 
-/// Answers what `answer` makes of the bytes of each rank, until all ranks have closed their connections.
+/// Answers what `answer` makes of the bytes of each rank, until all ranks have closed their
+/// connections.
 fn serve(sockets: &Sockets, mut answer: impl FnMut(usize, &[u8]) -> Answers) {
     let mut open: Vec<usize> = (0..sockets.len()).collect();
     while !open.is_empty() {

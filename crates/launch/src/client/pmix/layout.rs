@@ -1,5 +1,6 @@
-//! The few structures of the PMIx interface that cross the border to the launcher's library, as its header `pmix_common.h`
-//! publishes them (the same in PMIx 4 and 5), and the numbers of types, keys and results that are used here.
+//! The few structures of the PMIx interface that cross the border to the launcher's library, as its
+//! header `pmix_common.h` publishes them (the same in PMIx 4 and 5), and the numbers of types, keys
+//! and results that are used here.
 
 use std::ffi::{c_char, c_int};
 
@@ -40,7 +41,8 @@ pub(super) struct Process {
     pub(super) rank: u32,
 }
 
-/// A value: the number of its type, and room for the largest of them (two pointers and a byte), aligned as a pointer.
+/// A value: the number of its type, and room for the largest of them (two pointers and a byte),
+/// aligned as a pointer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Value {
@@ -89,8 +91,8 @@ impl Instruction {
     }
 }
 
-/// The whole number in a value, whatever its width; `None` when it is none. A server says by the type what it sends, and
-/// servers differ in the type of one and the same key.
+/// The whole number in a value, whatever its width; `None` when it is none. A server says by the
+/// type what it sends, and servers differ in the type of one and the same key.
 pub(super) fn number(value: &Value) -> Option<i64> {
     let bytes = value.data[0].to_ne_bytes();
     let [a, b, c, d, ..] = bytes;

@@ -1,4 +1,5 @@
-//! The launcher's PMIx library, opened at run time: the eight functions that are used, behind safe methods.
+//! The launcher's PMIx library, opened at run time: the eight functions that are used, behind safe
+//! methods.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -40,8 +41,8 @@ impl Library {
     /// The loader's words, or which function is missing.
     pub(super) fn open(path: &Path) -> Result<Library, String> {
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its name holds a zero byte".to_owned())?;
-        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is its maker's business, as
-        // for every library that a launcher asks its programs to use.
+        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is its
+        // maker's business, as for every library that a launcher asks its programs to use.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(loader_error());
@@ -88,7 +89,8 @@ impl Library {
     pub(super) fn put(&self, key: &str, text: &str) -> Result<(), String> {
         let (key, text) = (padded_key(key)?, CString::new(text).map_err(|_| "a zero byte in a value".to_owned())?);
         let mut value = Value { kind: kind::STRING, data: [text.as_ptr() as u64, 0, 0] };
-        // SAFETY: key and value live during the call, which copies both; the key has the size of the library's keys.
+        // SAFETY: key and value live during the call, which copies both; the key has the size of
+        // the library's keys.
         self.result(unsafe { (self.put)(GLOBAL, key.as_ptr(), &mut value) })
     }
 
@@ -120,7 +122,8 @@ impl Library {
         let key = padded_key(key)?;
         let mut value: *mut Value = std::ptr::null_mut();
         let list = if instructions.is_empty() { std::ptr::null() } else { instructions.as_ptr() };
-        // SAFETY: process, key and instructions live during the call; on success the library gives a value of its own.
+        // SAFETY: process, key and instructions live during the call; on success the library gives
+        // a value of its own.
         let code = unsafe { (self.get)(&who, key.as_ptr(), list, instructions.len(), &mut value) };
         self.result(code)?;
         if value.is_null() {
@@ -164,7 +167,8 @@ unsafe fn take(value: &Value) -> Content {
     if text.is_null() {
         return Content::Text(String::new());
     }
-    // SAFETY: the type says that this is a text, which the library has made with malloc and given away.
+    // SAFETY: the type says that this is a text, which the library has made with malloc and given
+    // away.
     unsafe {
         let content = CStr::from_ptr(text).to_string_lossy().into_owned();
         libc::free(text.cast());

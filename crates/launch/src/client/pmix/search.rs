@@ -1,5 +1,5 @@
-//! Where the launcher's own PMIx library lies. A client of another version works too, but may print complaints; so the
-//! library that the launcher itself has loaded comes before the system's.
+//! Where the launcher's own PMIx library lies. A client of another version works too, but may print
+//! complaints; so the library that the launcher itself has loaded comes before the system's.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use towpath_base::config;
 
 /// Name of the library.
 const NAME: &str = "libpmix.so.2";
-/// How many ancestors are asked which library they have loaded: the launcher's daemon is the parent, or a shell is.
+/// How many ancestors are asked which library they have loaded: the launcher's daemon is the
+/// parent, or a shell is.
 const ANCESTORS: usize = 4;
 
-/// Libraries to try, in this order: what the setting names and nothing else; the launcher's prefix; what an ancestor of
-/// this process has loaded; what the loader finds; where Debian has it.
+/// Libraries to try, in this order: what the setting names and nothing else; the launcher's prefix;
+/// what an ancestor of this process has loaded; what the loader finds; where Debian has it.
 pub(super) fn candidates() -> Vec<PathBuf> {
     if let Some(own) = config::setting("TOWPATH_PMIX") {
         return vec![own.into()];
@@ -53,7 +54,8 @@ fn library_in(maps: &str) -> Option<PathBuf> {
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libpmix.so")))
 }
 
-/// The parent in a process's `stat`: the name in parentheses may hold anything; after it come state and parent.
+/// The parent in a process's `stat`: the name in parentheses may hold anything; after it come state
+/// and parent.
 fn parent_in(status: &str) -> Option<u32> {
     status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

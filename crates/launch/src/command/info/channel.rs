@@ -1,4 +1,5 @@
-//! How the channel of a running job is laid out, as its ranks have published it in their control pages.
+//! How the channel of a running job is laid out, as its ranks have published it in their control
+//! pages.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,7 +9,8 @@ use towpath_base::sync::Ordering;
 use super::super::report::{Row, Section, Value};
 use crate::segment::{View, open_of_process};
 
-/// A row for each rank of the job on this host to which the process `pid` belongs (a rank, or its mpiexec).
+/// A row for each rank of the job on this host to which the process `pid` belongs (a rank, or its
+/// mpiexec).
 ///
 /// # Errors
 /// A sentence when the process is not there, may not be looked at, or belongs to no job.
@@ -32,7 +34,8 @@ pub(super) fn view_of(pid: u32) -> Result<View, String> {
     })
 }
 
-/// Whether a descriptor is memory (a memfd, or a file that has lost its name): others must not be opened just to look.
+/// Whether a descriptor is memory (a memfd, or a file that has lost its name): others must not be
+/// opened just to look.
 fn is_memory_file(folder: &str, number: i32) -> bool {
     let target = std::fs::read_link(format!("{folder}/{number}"));
     target.is_ok_and(|path| path.to_string_lossy().contains("towpath"))

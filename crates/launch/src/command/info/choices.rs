@@ -1,4 +1,5 @@
-//! What Towpath would choose for a job of so many ranks on this host, each choice asked of the code that makes it.
+//! What Towpath would choose for a job of so many ranks on this host, each choice asked of the code
+//! that makes it.
 #![forbid(unsafe_code)]
 
 use std::os::fd::AsFd;
@@ -40,7 +41,8 @@ fn launcher(seen: &Result<Seen, Error>) -> Row {
     Row::new("launcher", "launcher seen", value, why)
 }
 
-/// Where the ranks of the job that this process belongs to may run, as far as this process can tell.
+/// Where the ranks of the job that this process belongs to may run, as far as this process can
+/// tell.
 fn of_this_job(ranks: usize) -> (Vec<Mask>, Row) {
     let mask = cores::affinity();
     let why = "The launcher has done what it does: these are the processors of this rank.";
@@ -69,7 +71,8 @@ fn waiting(masks: &[Mask], in_job: bool) -> Vec<Row> {
         Ok(made) => made,
         Err(error) => return vec![Row::new("segment", "segment", Value::text("none"), error.to_string())],
     };
-    // A rank of a job knows its own processors only: the others may share them, or have as many of their own.
+    // A rank of a job knows its own processors only: the others may share them, or have as many of
+    // their own.
     let others_decide = in_job && policy_of(&apart(masks)).is_ok_and(|(other, _)| other.fits != policy.fits);
     let [wait, wake] = if others_decide {
         let why = format!(

@@ -1,4 +1,5 @@
-//! What is installed beside this program: the libraries under all their names, the programs, and whether they fit.
+//! What is installed beside this program: the libraries under all their names, the programs, and
+//! whether they fit.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -51,8 +52,8 @@ fn library(folder: &Path, name: &str, purpose: &str) -> Row {
     Row::new(name, name, value, remark).with("path", Value::text(path.to_string_lossy()))
 }
 
-/// What a person must know of a file that another package has put in the place of Towpath's: packages of Python do that
-/// without a word.
+/// What a person must know of a file that another package has put in the place of Towpath's:
+/// packages of Python do that without a word.
 fn overwritten(name: &str) -> String {
     format!(
         "WARNING: this {name} is not Towpath's, another MPI package has put it here; remove that package (pip uninstall \
@@ -66,10 +67,12 @@ fn is_own(mpiexec: &Path) -> bool {
     std::fs::read(mpiexec).is_ok_and(|bytes| bytes.windows(mark.len()).any(|window| window == mark))
 }
 
-/// Loads a library as a program would and asks what it is (MPI_Get_library_version may be called before MPI_Init).
+/// Loads a library as a program would and asks what it is (MPI_Get_library_version may be called
+/// before MPI_Init).
 fn version_of(path: &Path) -> Result<String, String> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on the process.
+    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on
+    // the process.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(loader_says());
@@ -94,7 +97,8 @@ fn version_of(path: &Path) -> Result<String, String> {
 }
 
 fn loader_says() -> String {
-    // SAFETY: dlerror returns NULL or a text that ends with a zero and lasts until the next call of this thread.
+    // SAFETY: dlerror returns NULL or a text that ends with a zero and lasts until the next call of
+    // this thread.
     let text = unsafe {
         let text = libc::dlerror();
         if text.is_null() { None } else { Some(CStr::from_ptr(text).to_string_lossy().into_owned()) }

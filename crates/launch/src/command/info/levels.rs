@@ -1,5 +1,5 @@
-//! The levels of the machine, from which distances between ranks follow: as the kernel lists them for the processors of this process,
-//! or as TOWPATH_MACHINE describes another machine.
+//! The levels of the machine, from which distances between ranks follow: as the kernel lists them
+//! for the processors of this process, or as TOWPATH_MACHINE describes another machine.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

@@ -1,6 +1,8 @@
-//! What leads from this machine to other hosts, as the installed library says: it has the transports, this program has none.
+//! What leads from this machine to other hosts, as the installed library says: it has the
+//! transports, this program has none.
 //!
-//! The library is asked in a child process, for it opens libfabric, whose providers may print, hang and die of what they find.
+//! The library is asked in a child process, for it opens libfabric, whose providers may print, hang
+//! and die of what they find.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::fd::OwnedFd;
@@ -21,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest text.
 const LONGEST: usize = 1 << 20;
 
-/// The entry of the library: writes what the room holds, a zero at the end included, and gives the length of the whole text.
+/// The entry of the library: writes what the room holds, a zero at the end included, and gives the
+/// length of the whole text.
 type Entry = unsafe extern "C" fn(*mut c_char, usize) -> usize;
 
 /// The section. To be called by a process that has one thread.
@@ -48,7 +51,8 @@ fn ask(path: &Path) -> Result<String, String> {
         return Err(format!("{} is not there", path.display()));
     }
     let (answers, answer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| error.to_string())?;
-    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit without unwinding.
+    // SAFETY: this process has one thread, so the child may do everything; it leaves by _exit
+    // without unwinding.
     match unsafe { libc::fork() } {
         0 => {
             silence();
@@ -60,14 +64,16 @@ fn ask(path: &Path) -> Result<String, String> {
             {
                 rest = &rest[written..];
             }
-            // SAFETY: ends the child without running what its parent has registered for its own end.
+            // SAFETY: ends the child without running what its parent has registered for its own
+            // end.
             unsafe { libc::_exit(0) }
         }
         child if child > 0 => {
             drop(answer);
             let text = hear(&answers);
             let mut status = 0;
-            // SAFETY: the child is this process's own and has not been waited for, so the number is its.
+            // SAFETY: the child is this process's own and has not been waited for, so the number is
+            // its.
             unsafe {
                 libc::kill(child, libc::SIGKILL);
                 libc::waitpid(child, &raw mut status, 0);
@@ -90,7 +96,8 @@ fn ask(path: &Path) -> Result<String, String> {
 
 /// What providers print would stand in the middle of the report.
 fn silence() {
-    // SAFETY: the names end with zeros; the descriptors are those of this process, which asks and ends.
+    // SAFETY: the names end with zeros; the descriptors are those of this process, which asks and
+    // ends.
     unsafe {
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nowhere, 1);
@@ -100,7 +107,8 @@ fn silence() {
 
 /// Asks the library.
 fn text_of(name: &CStr) -> Result<String, String> {
-    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on the process.
+    // SAFETY: the name ends with a zero; the library is Towpath's own, whose start has no effect on
+    // the process.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return Err(loader_error());

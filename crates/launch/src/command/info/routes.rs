@@ -1,11 +1,13 @@
-//! How the ranks of a running job reach other hosts, as they have published it in their control pages.
+//! How the ranks of a running job reach other hosts, as they have published it in their control
+//! pages.
 
 use towpath_base::sync::{AtomicU8, Ordering};
 
 use super::super::report::{Row, Section, Value};
 use super::channel::view_of;
 
-/// A row for each rank of the job on this host to which the process `pid` belongs (a rank, or its mpiexec).
+/// A row for each rank of the job on this host to which the process `pid` belongs (a rank, or its
+/// mpiexec).
 ///
 /// # Errors
 /// A sentence when the process is not there, may not be looked at, or belongs to no job.
