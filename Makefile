@@ -12,7 +12,8 @@
 #                              10^7 steps of CLIC's protocol in its simulator; the C programs and mpi4py's suite with
 #                              all numbers of ranks, also over 2 and 4 hosts, by each transport
 #   make fuzz [FUZZ_SECONDS=60]  each decoder of bytes from outside, fed by libFuzzer
-#   make lint                  format, clippy, arrows, generated files, sizes
+#   make lint                  format, clippy, arrows, generated files, sizes, structure, links
+#   make docs                  the documentation as a web site in build/book/html
 #
 # All that is made lies under build/ and target/. Builds and benchmarks exclude each other by build/lock.
 
@@ -26,7 +27,7 @@ REPEAT ?= 500
 LOCKED = mkdir -p build && flock build/lock
 TIMED = $(PYTHON) tests/timed.py
 
-.PHONY: build wheel wheel-manylinux install demo test bench bench-hosts stress fuzz lint clean
+.PHONY: build wheel wheel-manylinux install demo test bench bench-hosts stress fuzz lint docs clean
 
 build:
 	@$(LOCKED) $(TIMED) "build the libraries" $(CARGO) run -q -p xtask -- dist --prefix build/install
@@ -50,6 +51,9 @@ test: build
 
 lint:
 	@$(PYTHON) tests/lint.py
+
+docs:
+	@$(PYTHON) tools/book.py
 
 bench: build
 	@$(PYTHON) benchmarks/run.py --rounds $(ROUNDS)

@@ -60,6 +60,8 @@ BESIDE = [
     ("strangers", [PYTHON, "tests/hosts/strangers.py"], 500),
     ("c programs on two hosts", [PYTHON, "tests/hosts/matrix.py", "--core", "--only", "tcp 2 hosts 1500|clic 2 hosts 1500 faulty"], 1200),
 ]
+# Lines of a failed stage that are shown again in the end.
+SHOWN = 12
 # One line at a time is shown.
 SCREEN = threading.Lock()
 RUNNING = set()
@@ -77,6 +79,12 @@ def count(output):
 def interesting(line):
     """What of a stage's output is shown at once; all of it stands in its log."""
     return not re.match(r"\s*$|ok  |test .* \.\.\. ok|running \d+ tests?$|\s+Doc-tests |\s+(Compiling|Downloaded|Running) ", line)
+
+
+def evidence(output):
+    """The lines of a failed stage's output that say what failed, the last of them."""
+    return [line.rstrip() for line in output
+            if re.search(r"FAIL|failed|panicked|error|signal|ended with|over\b", line) and not re.search(r"\b0 failed|test result: ok", line)][-SHOWN:]
 
 
 def show(text):
@@ -116,7 +124,7 @@ def run_stage(name, command, limit, beside=False):
     tell(f"== {name}: {passed} passed, {failed} failed in {seconds:.0f} s; all output in {log.relative_to(ROOT)}")
     if beside:
         show("\n".join(kept))
-    return name, passed, failed, seconds
+    return name, passed, failed, seconds, evidence([*output, kept[-1], f"it ended with {status}"]) if failed else []
 
 
 def run_stages(stages, beside):
@@ -150,8 +158,12 @@ def main():
         return 0
     started = time.monotonic()
     results = run_stages(stages, beside)
-    for name, passed, failed, seconds in results:
+    for name, passed, failed, seconds, _ in results:
         print(f"{name:32} {passed:6} passed {failed:4} failed {seconds:7.0f} s")
+    for name, _, failed, _, lines in results:
+        if failed:
+            # Indented, so that no line of it counts as a result.
+            print(f"in {name}:", *lines, sep="\n    ")
     print(f"all stages: {(time.monotonic() - started) / 60:.1f} minutes")
     passed, failed = sum(row[1] for row in results), sum(row[2] for row in results)
     print(f"{passed} passed, {failed} failed")

@@ -13,6 +13,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import links  # noqa: E402
+import structure  # noqa: E402
+
 CARGO = os.environ.get("CARGO", "cargo")
 LONGEST = 800
 SOURCES = (".rs", ".py", ".c", ".h")
@@ -28,7 +33,7 @@ COMMANDS = {
     "clippy": [CARGO, "clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"],
     "arrows": [CARGO, "run", "-q", "-p", "xtask", "--", "arrows"],
     "generated files": [CARGO, "run", "-q", "-p", "xtask", "--", "codegen", "--check"],
-    "python syntax": [sys.executable, "-m", "compileall", "-q", "tests", "benchmarks", "examples", "hatch_build.py"],
+    "python syntax": [sys.executable, "-m", "compileall", "-q", "tests", "benchmarks", "examples", "tools", "hatch_build.py"],
 }
 
 
@@ -72,7 +77,7 @@ def main():
     failed = []
     names = committed_files()
     checks = {"file sizes": lambda: long_files(names), "machine paths": lambda: foreign_paths(names),
-              "atomics": lambda: named_atomics(names)}
+              "atomics": lambda: named_atomics(names), "structure": structure.exceeded, "links": links.broken}
     for name, command in COMMANDS.items():
         checks[name] = lambda command=command: [] if subprocess.call(command, cwd=ROOT) == 0 else [" ".join(command) + " failed"]
     for name, check in checks.items():

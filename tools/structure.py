@@ -5,7 +5,8 @@
     structure.py --list      also the places behind each figure
 
 Only product code counts: no tests, examples, fuzz targets, generated files or model checks, and of a
-source file only what lies outside `#[cfg(test)]`. `limits` is what `make lint` keeps.
+source file only what lies outside `#[cfg(test)]`. `make lint` fails where a figure exceeds its limit,
+but for those in OPEN, which are still to be met.
 """
 
 import argparse
@@ -28,6 +29,10 @@ FORWARDS = re.compile(
     r"SAFETY:\s*(as (above|there|before|said)|handed (through|on)|promised|the caller|see above|"
     r"(whoever|the)\s\w+ (promises|vouches|promised))", re.I)
 LONGEST_COMMENT = 100
+OPEN = {
+    "largest crate, lines", "largest folder of mpi, lines", "files in the largest import cycle", "unsafe blocks in mpi",
+    "of these only forward, %", "duplicated lines",
+}
 SHARED_LINES = 6
 
 
@@ -64,11 +69,14 @@ def blank(match):
     return re.sub(r"[^\n]", " ", match[0])
 
 
+# Comments and literals.
+TOKEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^\n]{1,8}?|[^\\'\n])'", re.S)
+
+
 def without_comments(text):
     """Comments and literals as blanks; lines and columns stay."""
-    token = re.compile(
-        r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^\n]{1,8}?|[^\\'\n])'", re.S)
-    return token.sub(blank, text)
+    return TOKEN.sub(blank, text)
 
 
 def without_tests(text):
@@ -203,9 +211,12 @@ def long_comments():
         name = str(path.relative_to(ROOT))
         if name.startswith(("target/", "build/")) or "/target/" in name or GENERATED.search(name):
             continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if len(line) > LONGEST_COMMENT and line.lstrip().startswith("//"):
-                found.append(f"{name}:{number}")
+        text = path.read_text()
+        for match in TOKEN.finditer(text):
+            start = text.rfind("\n", 0, match.start()) + 1
+            alone = not text[start:match.start()].strip()
+            if match[0].startswith("//") and alone and match.end() - start > LONGEST_COMMENT:
+                found.append(f"{name}:{text.count(chr(10), 0, start) + 1}")
     return found
 
 
@@ -269,6 +280,15 @@ def measures(all_sources):
         ("duplicated lines", len(shared), 500, shared),
     ]
     return rows
+
+
+def exceeded():
+    """What is above its limit and must not be, as sentences."""
+    return [
+        f"{what}: {figure:g}, {limit} at most: {' '.join(places[:5])}"
+        for what, figure, limit, places in measures(sources())
+        if limit is not None and figure > limit and what not in OPEN
+    ]
 
 
 def main():
