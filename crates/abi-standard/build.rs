@@ -1,5 +1,5 @@
-//! Gives the shared library its name for the loader and keeps it mapped once loaded (threads and
-//! handlers may point into it).
+//! Sets the shared library's soname, and keeps it mapped once loaded, because threads and handlers
+//! may execute its code.
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");

@@ -131,7 +131,7 @@ def calls(face, built, offered):
     found = {}
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         name = f["name"]
-        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("faces", [face]):
+        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("abis", [face]):
             continue
         if f.get("status") == "removed" or not offered(name):
             continue

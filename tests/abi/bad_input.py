@@ -153,7 +153,7 @@ def calls(face, built):
     """(label, C statement) of every bad call."""
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         name = f["name"]
-        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("faces", [face]):
+        if LEFT_OUT.search(name) or name not in built or name.startswith("MPIX") or face not in f.get("abis", [face]):
             continue
         if f.get("status") == "removed" and face == "standard":
             continue
@@ -227,7 +227,7 @@ def order_program(face, built):
     for f in tomllib.loads((ROOT / "api/functions.toml").read_text())["function"]:
         if f["name"] not in built or f.get("any_time") or f.get("special") or f["name"].startswith("MPIX") or f["name"] == "MPI_Finalize":
             continue
-        if face not in f.get("faces", [face]) or f.get("status") == "removed" and face == "standard":
+        if face not in f.get("abis", [face]) or f.get("status") == "removed" and face == "standard":
             continue
         if f["name"].startswith("MPI_File_"):
             continue  # The handler of files returns the error.

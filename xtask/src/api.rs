@@ -43,12 +43,37 @@ pub struct Function {
     pub returns: String,
     pub large: Large,
     pub tell_large: bool,
-    pub faces: Vec<Face>,
+    pub abis: Vec<Abi>,
     pub status: Option<String>,
     pub any_time: bool,
     pub special: bool,
     pub variadic: bool,
+    pub built: bool,
+    pub form: Option<Form>,
     pub parameters: Vec<Parameter>,
+}
+
+/// What becomes of a collective that its body has prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// It is waited for.
+    Wait,
+    /// It is begun, and named by a request.
+    Begin,
+    /// It is kept for a persistent request.
+    Keep,
+}
+
+impl Form {
+    /// The name of the blocking function, without `MPI_`, that shares the body.
+    fn blocking(self, name: &str) -> &str {
+        match self {
+            Form::Wait => name,
+            Form::Begin => name.strip_prefix('I').unwrap_or(name),
+            Form::Keep => name.strip_suffix("_init").unwrap_or(name),
+        }
+    }
 }
 
 /// Where the large twin of a function exists.
@@ -61,26 +86,33 @@ pub enum Large {
 
 /// The two binary interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
+pub enum Abi {
     Standard,
     Mpich,
 }
 
-impl Face {
+impl Abi {
+    pub fn other(self) -> Abi {
+        match self {
+            Abi::Standard => Abi::Mpich,
+            Abi::Mpich => Abi::Standard,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
-            Face::Standard => "standard",
-            Face::Mpich => "mpich",
+            Abi::Standard => "standard",
+            Abi::Mpich => "mpich",
         }
     }
 }
 
 impl Function {
-    pub fn has_large(&self, face: Face) -> bool {
-        self.large == Large::Both || self.large == Large::StandardOnly && face == Face::Standard
+    pub fn has_large(&self, abi: Abi) -> bool {
+        self.large == Large::Both || self.large == Large::StandardOnly && abi == Abi::Standard
     }
-    pub fn in_face(&self, face: Face) -> bool {
-        self.faces.contains(&face)
+    pub fn in_abi(&self, abi: Abi) -> bool {
+        self.abis.contains(&abi)
     }
 }
 
@@ -107,7 +139,7 @@ struct Row {
     large: Option<toml::Value>,
     #[serde(default)]
     tell_large: bool,
-    faces: Option<Vec<String>>,
+    abis: Option<Vec<String>>,
     status: Option<String>,
     #[serde(default)]
     any_time: bool,
@@ -115,6 +147,9 @@ struct Row {
     special: bool,
     #[serde(default)]
     variadic: bool,
+    #[serde(default)]
+    built: bool,
+    form: Option<Form>,
     #[serde(default)]
     parameters: Vec<String>,
 }
@@ -146,28 +181,32 @@ fn function(row: Row) -> Result<Function, String> {
         Some(toml::Value::String(s)) if s == "standard" => Large::StandardOnly,
         Some(other) => return Err(format!("{}: large = {other} is neither true nor \"standard\"", row.name)),
     };
-    let faces = match &row.faces {
-        None => vec![Face::Standard, Face::Mpich],
+    let abis = match &row.abis {
+        None => vec![Abi::Standard, Abi::Mpich],
         Some(words) => words
             .iter()
             .map(|w| match w.as_str() {
-                "standard" => Ok(Face::Standard),
-                "mpich" => Ok(Face::Mpich),
-                other => Err(format!("{}: there is no face {other}", row.name)),
+                "standard" => Ok(Abi::Standard),
+                "mpich" => Ok(Abi::Mpich),
+                other => Err(format!("{}: there is no abi {other}", row.name)),
             })
             .collect::<Result<Vec<_>, _>>()?,
     };
-    let body = row.body.unwrap_or_else(|| row.name.trim_start_matches("MPI_").to_lowercase());
+    let name = row.name.trim_start_matches("MPI_");
+    let blocking = row.form.map_or(name, |form| form.blocking(name));
+    let body = row.body.unwrap_or_else(|| blocking.to_lowercase());
     Ok(Function {
         body,
         returns: row.returns.unwrap_or_else(|| "code".into()),
         large,
         tell_large: row.tell_large,
-        faces,
+        abis,
         status: row.status,
         any_time: row.any_time,
         special: row.special,
         variadic: row.variadic,
+        built: row.built,
+        form: row.form,
         parameters,
         name: row.name,
         chapter: row.chapter,

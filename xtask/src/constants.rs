@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::api::Face;
+use crate::api::Abi;
 use crate::kinds;
 
-/// Value of a constant in a face.
+/// Value of a constant in an ABI.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -32,7 +32,7 @@ pub struct Constant {
 /// One row of `errors.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Class {
+pub struct ErrorClass {
     pub name: String,
     pub standard: i64,
     pub mpich: i64,
@@ -42,7 +42,7 @@ pub struct Class {
 /// Both tables.
 pub struct Constants {
     pub constants: Vec<Constant>,
-    pub classes: Vec<Class>,
+    pub classes: Vec<ErrorClass>,
 }
 
 #[derive(Deserialize)]
@@ -52,25 +52,25 @@ struct ConstantFile {
 
 #[derive(Deserialize)]
 struct ClassFile {
-    class: Vec<Class>,
+    class: Vec<ErrorClass>,
 }
 
 impl Constant {
-    pub fn value(&self, face: Face) -> Option<&Value> {
-        match face {
-            Face::Standard => self.standard.as_ref(),
-            Face::Mpich => self.mpich.as_ref(),
+    pub fn value(&self, abi: Abi) -> Option<&Value> {
+        match abi {
+            Abi::Standard => self.standard.as_ref(),
+            Abi::Mpich => self.mpich.as_ref(),
         }
     }
-    pub fn number(&self, face: Face) -> Option<i64> {
-        match self.value(face) {
+    pub fn number(&self, abi: Abi) -> Option<i64> {
+        match self.value(abi) {
             Some(Value::Number(n)) => Some(*n),
             _ => None,
         }
     }
     /// The number inside Towpath: the standard's, else Towpath's own.
     pub fn neutral(&self) -> Option<i64> {
-        self.number(Face::Standard).or(self.neutral)
+        self.number(Abi::Standard).or(self.neutral)
     }
     pub fn is_handle(&self) -> bool {
         kinds::handle(&self.kind).is_some()
@@ -97,7 +97,7 @@ impl Constants {
         for class in &read.classes {
             let row = read.constants.iter().find(|c| c.name == class.name);
             let agree = row.is_some_and(|c| {
-                c.number(Face::Standard) == Some(class.standard) && c.number(Face::Mpich) == Some(class.mpich)
+                c.number(Abi::Standard) == Some(class.standard) && c.number(Abi::Mpich) == Some(class.mpich)
             });
             if !agree {
                 return Err(format!("{}: api/errors.toml and api/constants.toml disagree", class.name));
@@ -106,13 +106,13 @@ impl Constants {
         Ok(read)
     }
 
-    /// Pairs (neutral, mpich) of all constants of a kind that MPICH's face knows and that mean
+    /// Pairs (neutral, mpich) of all constants of a kind that the MPICH ABI knows and that mean
     /// something inside.
     pub fn pairs(&self, kind: &str) -> Vec<(i64, i64, &Constant)> {
         self.constants
             .iter()
             .filter(|c| c.kind == kind && c.same_as.is_none())
-            .filter_map(|c| Some((c.neutral()?, c.number(Face::Mpich)?, c)))
+            .filter_map(|c| Some((c.neutral()?, c.number(Abi::Mpich)?, c)))
             .collect()
     }
 }

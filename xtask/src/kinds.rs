@@ -1,4 +1,4 @@
-//! What each kind of parameter is in C (per face) and in a body of `crates/mpi`.
+//! What each kind of parameter is in C (per ABI) and in a body of `crates/mpi`.
 
 use crate::api::{Direction, Function, Parameter};
 
@@ -65,7 +65,7 @@ pub fn is_int(kind: &str) -> bool {
     matches!(kind, "int" | "fint" | "MPIX_Stream" | "MPIX_Grequest_class") || is_translated_int(kind)
 }
 
-/// Ints whose values differ between the faces.
+/// Ints whose values differ between the abis.
 pub fn is_translated_int(kind: &str) -> bool {
     matches!(
         kind,
@@ -115,7 +115,7 @@ pub fn is_returned(p: &Parameter) -> bool {
             || matches!(p.kind.as_str(), "logical" | "status" | "string" | "pointer" | "attribute"))
 }
 
-/// Type of the parameter in a body, or `None` when the face keeps it to itself.
+/// Type of the parameter in a body, or `None` if the binding keeps it to itself.
 pub fn neutral(p: &Parameter) -> Option<&'static str> {
     let scalar = |plain: &'static str, changed: &'static str| {
         if p.direction == Direction::InOut { changed } else { plain }

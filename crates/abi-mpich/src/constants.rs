@@ -1,8 +1,8 @@
-//! The numbers of the MPICH ABI and their translation: what the generated tables do not hold.
+//! Constants of the MPICH ABI: the conversions that the generated tables do not cover.
 //!
-//! Error codes: a neutral code is `class | slot << 8` (MPI_T's classes, from 1001, have no slot),
-//! and codes that the program added follow MPI_ERR_LASTCODE. Here the class is replaced by MPICH's,
-//! the slot stays, and added codes follow MPICH's MPI_ERR_LASTCODE (0x3fffffff) in the same order.
+//! Error codes: an internal code is `class | slot << 8` (MPI_T's classes, from 1001, have no slot),
+//! and codes added by the program follow MPI_ERR_LASTCODE. Conversion replaces the class by MPICH's
+//! and keeps the slot; added codes follow MPICH's MPI_ERR_LASTCODE (0x3fffffff) in the same order.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,18 +21,18 @@ use crate::generated::tables::{
     distribution_out, order_out, window_flavor_out, window_model_out,
 };
 
-/// Roots are ranks, or MPI_ROOT and MPI_PROC_NULL.
+/// Converts a root: a rank, MPI_ROOT or MPI_PROC_NULL.
 #[inline]
 pub(crate) fn root_in(value: c_int) -> i32 {
     rank_in(value)
 }
 
-/// Last code of a predefined class: the codes that programs add follow it.
+/// MPICH's MPI_ERR_LASTCODE; codes added by the program follow it.
 const LAST_CODE: i32 = 0x3fff_ffff;
-/// The classes of MPI_T in the neutral numbering.
+/// Internal numbers of MPI_T's error classes.
 const TOOL_CLASSES: std::ops::RangeInclusive<i32> = 1001..=1018;
 
-/// An error code from the program.
+/// Converts an error code from the program.
 pub(crate) fn error_code_in(code: c_int) -> i32 {
     if code >= LAST_CODE {
         return constants::ERR_LASTCODE + (code - LAST_CODE);
@@ -44,7 +44,7 @@ pub(crate) fn error_code_in(code: c_int) -> i32 {
     if class > 0xff { class } else { class | code & !0xff }
 }
 
-/// An error code for the program.
+/// Converts an error code for the program.
 #[inline]
 pub(crate) fn error_code_out(code: i32) -> c_int {
     if code == constants::SUCCESS { code } else { some_error_out(code) }
@@ -61,17 +61,17 @@ fn some_error_out(code: i32) -> c_int {
     bare_class_out(code & 0xff) | code & !0xff
 }
 
-/// An error class from the program (the program's own classes are codes too).
+/// Converts an error class from the program. Classes added by the program are codes too.
 pub(crate) fn error_class_in(class: c_int) -> i32 {
     error_code_in(class)
 }
 
-/// An error class for the program.
+/// Converts an error class for the program.
 pub(crate) fn error_class_out(class: i32) -> c_int {
     error_code_out(class)
 }
 
-/// A buffer address: MPI_IN_PLACE is -1 and MPI_BUFFER_AUTOMATIC is -2 here.
+/// Converts a buffer address. In this ABI MPI_IN_PLACE is -1 and MPI_BUFFER_AUTOMATIC is -2.
 #[inline(always)]
 pub(crate) fn buffer_in(pointer: *const c_void) -> *const c_void {
     if (pointer as usize) < usize::MAX - 1 { pointer } else { special_buffer(pointer) }
@@ -82,18 +82,18 @@ fn special_buffer(pointer: *const c_void) -> *const c_void {
     neutral as *const c_void
 }
 
-/// A buffer address for the program.
+/// Converts a buffer address for the program.
 pub(crate) fn buffer_out(pointer: *mut c_void) -> *mut c_void {
     if pointer as usize == constants::BUFFER_AUTOMATIC { (usize::MAX - 1) as *mut c_void } else { pointer }
 }
 
-/// The displacement of a file view, or MPI_DISPLACEMENT_CURRENT.
+/// Converts the displacement of a file view, which may be MPI_DISPLACEMENT_CURRENT.
 pub(crate) fn view_displacement_in(value: i64) -> i64 {
     if value == -54_278_278 { constants::DISPLACEMENT_CURRENT } else { value }
 }
 
-/// A program's function. MPI_COMM_DUP_FN and its kin are the function `MPIR_Dup_fn` here, and a
-/// number inside.
+/// Converts a callback. In this ABI MPI_COMM_DUP_FN and its counterparts are the function
+/// `MPIR_Dup_fn`; internally they are a number.
 pub(crate) fn callback_in(function: *const c_void) -> Callback {
     if function == data::MPIR_Dup_fn as *const c_void {
         Callback(std::ptr::without_provenance(1))
@@ -102,7 +102,8 @@ pub(crate) fn callback_in(function: *const c_void) -> Callback {
     }
 }
 
-/// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are exported pointers here, and numbers inside.
+/// Converts MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY, which are exported pointers in this ABI and
+/// numbers internally.
 fn weights(pointer: *const c_int) -> *const c_int {
     let neutral = if pointer.cast() == data::MPI_UNWEIGHTED.0 {
         constants::UNWEIGHTED
@@ -114,12 +115,12 @@ fn weights(pointer: *const c_int) -> *const c_int {
     neutral as *const c_int
 }
 
-/// Weights of edges.
+/// Edge weights, or MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 pub(crate) fn weights_in(pointer: *const c_int) -> Integers {
     Integers::small(weights(pointer))
 }
 
-/// Weights that the core fills.
+/// Edge weights that a body fills in.
 pub(crate) fn weights_out(pointer: *mut c_int) -> IntegersMut {
     IntegersMut::small(weights(pointer).cast_mut())
 }
@@ -129,13 +130,14 @@ static ANY_PROCESS: c_int = -2;
 static LAST_USED: AtomicI32 = AtomicI32::new(LAST_CODE);
 static FLAVORS: [c_int; 5] = [0, 1, 2, 3, 4];
 
-/// The value of an attribute: predefined ones that point to a rank, a code or a window constant are
-/// translated.
+/// Converts the value of an attribute. Predefined attributes that point to a rank, an error code or
+/// a window constant are replaced by pointers to the converted value.
 pub(crate) fn attribute_out(keyval: i32, value: *mut c_void) -> *mut c_void {
     if value.is_null() {
         return value;
     }
-    // SAFETY: the values of these keys are the core's and point to an int.
+    // SAFETY: the value is not NULL, and for the predefined keys below it points to an int of the
+    // `mpi` crate.
     let number = || unsafe { *value.cast::<i32>() };
     let fixed = |place: &'static c_int| (&raw const *place).cast_mut().cast::<c_void>();
     match keyval {
@@ -154,90 +156,91 @@ pub(crate) fn attribute_out(keyval: i32, value: *mut c_void) -> *mut c_void {
     }
 }
 
-/// An array of numbers that is translated for the core.
+/// An input array of ints, converted for a body.
 pub(crate) struct Given(Option<Vec<c_int>>);
 
 impl Given {
-    /// Copies and translates `length` ints.
+    /// Copies and converts `length` ints.
     ///
     /// # Safety
-    /// `values` is NULL or has `length` elements.
+    /// `values` must be NULL or point to `length` readable elements.
     unsafe fn new(values: *const c_int, length: c_int, translate: fn(i32) -> i32) -> Given {
         let length = usize::try_from(length).unwrap_or(0);
-        // SAFETY: promised by the caller.
+        // SAFETY: `values` is not NULL, so it has `length` elements (this function's contract).
         Given((!values.is_null()).then(|| (0..length).map(|i| translate(unsafe { *values.add(i) })).collect()))
     }
 
-    /// What the core reads.
+    /// The array for the body to read.
     pub(crate) fn integers(&self) -> Integers {
         Integers::small(self.0.as_ref().map_or(std::ptr::null(), |v| v.as_ptr()))
     }
 }
 
-/// An array of numbers that the core fills and that is translated for the program.
+/// An output array of ints, filled by a body and then converted for the program.
 pub(crate) struct Wanted {
     values: *mut c_int,
     filled: Vec<c_int>,
 }
 
 impl Wanted {
-    /// What the core fills.
+    /// The array for the body to fill.
     pub(crate) fn integers(&mut self) -> IntegersMut {
         IntegersMut::small(if self.values.is_null() { std::ptr::null_mut() } else { self.filled.as_mut_ptr() })
     }
 
-    /// Translates into the program's array.
+    /// Converts the results into the program's array.
     pub(crate) fn finish(self) {
         if !self.values.is_null() {
             for (i, &value) in self.filled.iter().enumerate() {
-                // SAFETY: the program's array has as many elements as it said.
+                // SAFETY: `values` is not NULL, so it has as many elements as `filled` (contract of
+                // `ranks_out`).
                 unsafe { *self.values.add(i) = rank_out(value) };
             }
         }
     }
 }
 
-/// Ranks of MPI_Group_translate_ranks.
+/// Input ranks of MPI_Group_translate_ranks.
 ///
 /// # Safety
-/// `ranks` is NULL or has `length` elements.
+/// `ranks` must be NULL or point to `length` readable elements.
 pub(crate) unsafe fn ranks_in(ranks: *const c_int, length: c_int) -> Given {
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranks` is NULL or has `length` elements (this function's contract).
     unsafe { Given::new(ranks, length, rank_in) }
 }
 
-/// Ranks that the core fills; what it does not write stays.
+/// Output ranks of MPI_Group_translate_ranks. Elements that the body does not write keep their
+/// value, provided that it is a rank of this ABI.
 ///
 /// # Safety
-/// `ranks` is NULL or has `length` elements.
+/// `ranks` must be NULL or point to `length` readable and writable elements.
 pub(crate) unsafe fn ranks_out(ranks: *mut c_int, length: c_int) -> Wanted {
-    // SAFETY: promised by the caller.
+    // SAFETY: `ranks` is NULL or has `length` elements (this function's contract).
     let before = unsafe { Given::new(ranks, length, rank_in) };
     Wanted { values: ranks, filled: before.0.unwrap_or_default() }
 }
 
-/// MPI_DISTRIBUTE_BLOCK and its kin.
+/// Distribution constants such as MPI_DISTRIBUTE_BLOCK.
 ///
 /// # Safety
-/// `values` is NULL or has `length` elements.
+/// `values` must be NULL or point to `length` readable elements.
 pub(crate) unsafe fn distributions_in(values: *const c_int, length: c_int) -> Given {
-    // SAFETY: promised by the caller.
+    // SAFETY: `values` is NULL or has `length` elements (this function's contract).
     unsafe { Given::new(values, length, distribution_in) }
 }
 
-/// Arguments of distributions, or MPI_DISTRIBUTE_DFLT_DARG.
+/// Distribution arguments, which may be MPI_DISTRIBUTE_DFLT_DARG.
 ///
 /// # Safety
-/// `values` is NULL or has `length` elements.
+/// `values` must be NULL or point to `length` readable elements.
 pub(crate) unsafe fn distribution_arguments_in(values: *const c_int, length: c_int) -> Given {
-    // SAFETY: promised by the caller.
+    // SAFETY: `values` is NULL or has `length` elements (this function's contract).
     unsafe { Given::new(values, length, distribution_argument_in) }
 }
 
-/// Translates the ints that MPI_Type_get_contents gave for a subarray or darray (MPI 5.0, 5.1.13).
-///
-/// `integers` are as many as the envelope says. The large constructors keep their sizes among the
-/// counts.
+/// Converts the ints that MPI_Type_get_contents returned for a subarray or darray (MPI 5.0,
+/// 5.1.13). `integers` has the length reported by the envelope; for types made by a large-count
+/// constructor the sizes are among the counts instead.
 pub(crate) fn contents_out(combiner: i32, integers: &mut [c_int]) {
     let Some((order, _)) = integers.split_last_mut() else { return };
     match combiner {
@@ -259,13 +262,14 @@ pub(crate) fn contents_out(combiner: i32, integers: &mut [c_int]) {
     }
 }
 
-/// Translates what MPI_Type_get_contents gave for a type of this combiner.
+/// Converts the results of MPI_Type_get_contents for a type of this combiner.
 ///
 /// # Safety
-/// `integers` is NULL or has `count` elements, which the core has filled.
+/// `integers` must be NULL or point to `count` elements that have been filled.
 pub(crate) unsafe fn contents_put(combiner: i32, integers: *mut c_int, count: i64) {
     if !integers.is_null() {
-        // SAFETY: promised by the caller.
+        // SAFETY: `integers` is not NULL, so it points to `count` initialized elements (this
+        // function's contract).
         contents_out(combiner, unsafe {
             std::slice::from_raw_parts_mut(integers, usize::try_from(count).unwrap_or(0))
         });

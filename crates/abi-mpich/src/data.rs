@@ -1,14 +1,14 @@
-//! Variables and functions that the MPICH ABI exports beside the MPI functions: programs hold their
-//! addresses.
+//! Variables and functions that the MPICH ABI exports in addition to the MPI functions; programs
+//! refer to them by address.
 
 use std::ffi::{c_int, c_void};
 
 use towpath_base::sync::AtomicPtr;
 
-/// A constant pointer that programs read.
+/// A pointer constant that programs read.
 #[repr(transparent)]
 pub struct Pointer(pub *const c_void);
-// SAFETY: the pointer is never written after start, and what it points to is only a mark.
+// SAFETY: the pointer is never written, and its target is used only for its address.
 unsafe impl Sync for Pointer {}
 
 static UNWEIGHTED_MARK: c_int = 0;
@@ -30,16 +30,16 @@ macro_rules! pointers {
 }
 
 pointers! {
-    /// Edges without weights (MPI 5.0, 8.5.4).
+    /// No edge weights (MPI 5.0, 8.5.4).
     MPI_UNWEIGHTED = UNWEIGHTED_MARK;
-    /// Weights of no edges.
+    /// Edge weights of a process without edges.
     MPI_WEIGHTS_EMPTY = WEIGHTS_EMPTY_MARK;
     /// All handles of a performance session (15.3.7).
     MPI_T_PVAR_ALL_HANDLES = ALL_HANDLES_MARK;
 }
 
-/// Addresses that Fortran has for constants: a library of Fortran bindings writes its own ones here
-/// when it starts.
+/// Addresses of Fortran constants. A library of Fortran bindings stores its own addresses here when
+/// it is initialized.
 macro_rules! variables {
     ($($(#[$about:meta])* $name:ident = $mark:expr;)*) => {
         $(
@@ -61,10 +61,10 @@ variables! {
     MPI_F08_STATUSES_IGNORE = F08_STATUSES_MARK;
 }
 
-/// MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute as it is.
+/// MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute unchanged.
 ///
 /// # Safety
-/// `attribute_out` and `flag` are variables of the caller.
+/// `attribute_out` and `flag` must point to writable variables.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn MPIR_Dup_fn(
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
     attribute_out: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    // SAFETY: promised by the caller.
+    // SAFETY: `attribute_out` and `flag` are writable (this function's contract).
     unsafe {
         attribute_out.cast::<*mut c_void>().write(attribute_in);
         flag.write(1);

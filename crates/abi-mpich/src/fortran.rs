@@ -1,5 +1,5 @@
-//! Conversions for Fortran: handles are ints in C and Fortran alike, so they pass through; files
-//! and statuses do not.
+//! Fortran conversions. Handles are ints in both C and Fortran and need no conversion; files and
+//! statuses do.
 //!
 //! Source: MPI 5.0, 19.3 (c2f, f2c) and 20.4 (toint, fromint).
 
@@ -9,13 +9,13 @@ macro_rules! same {
     ($($kind:ty, $pto:ident, $to:ident, $pfrom:ident, $from:ident;)*) => {
         $(
             export! {
-                /// The number of a handle.
+                /// Converts a handle to its Fortran integer.
                 $pto, $to(handle: $kind) -> c_int {
                     handle
                 }
             }
             export! {
-                /// The handle of a number.
+                /// Converts a Fortran integer to a handle.
                 $pfrom, $from(number: c_int) -> $kind {
                     number
                 }
@@ -51,13 +51,13 @@ macro_rules! file {
     ($($pto:ident, $to:ident, $pfrom:ident, $from:ident;)*) => {
         $(
             export! {
-                /// The number of a file.
+                /// Converts a file to its Fortran integer.
                 $pto, $to(file: MPI_File) -> c_int {
                     file as c_int
                 }
             }
             export! {
-                /// The file of a number.
+                /// Converts a Fortran integer to a file.
                 $pfrom, $from(number: c_int) -> MPI_File {
                     number as u32 as usize
                 }
@@ -71,19 +71,20 @@ file! {
     PMPI_File_toint, MPI_File_toint, PMPI_File_fromint, MPI_File_fromint;
 }
 
-/// A status has the same five ints in C and in both Fortran bindings.
+/// A status consists of the same five ints in C and in both Fortran bindings.
 type Ints = [c_int; 5];
 
 macro_rules! statuses {
     ($($pmpi:ident, $mpi:ident;)*) => {
         $(
             export! {
-                /// Copies a status from one language's form to another's.
+                /// Copies a status between the forms of two languages.
                 $pmpi, $mpi(from: *const Ints, to: *mut Ints) {
                     if from.is_null() || to.is_null() || from as usize == 1 {
                         return error_code_out(towpath_mpi::constants::ERR_ARG);
                     }
-                    // SAFETY: the program gives two statuses.
+                    // SAFETY: neither pointer is NULL or MPI_STATUS_IGNORE, so `from` points to a
+                    // status and `to` to a writable one.
                     unsafe { to.write_unaligned(from.read_unaligned()) };
                     0
                 }

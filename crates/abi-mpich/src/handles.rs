@@ -1,8 +1,8 @@
 //! Handles of the MPICH ABI: ints with the kind in their upper bits; files are pointers.
 //!
-//! Predefined handles are looked up in the generated tables; created ones are the core's numbers,
-//! which start at 0xC0000000 and which MPICH uses for nothing predefined. What is neither becomes
-//! the handle 0, which names nothing.
+//! Predefined handles are converted by the generated tables. Created handles are Towpath's handle
+//! numbers, which start at 0xC0000000, a range without predefined handles in MPICH. Any other value
+//! becomes handle 0, which is invalid.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,7 +10,7 @@ use towpath_mpi::{Handle, Kind};
 
 use crate::generated::tables::*;
 
-/// Where the numbers of created handles start.
+/// Start of the range of created handles.
 const CREATED: u32 = 0xC000_0000;
 
 macro_rules! kinds {
@@ -118,9 +118,9 @@ fn any_out(handle: Handle, kind: Kind) -> c_int {
 /// Reads element `index` of an array of handles (no function takes an array of files).
 ///
 /// # Safety
-/// The array has more than `index` elements.
+/// `array` must be readable and have more than `index` elements.
 pub(crate) unsafe fn read(array: *const c_void, index: usize, kind: Kind) -> Handle {
-    // SAFETY: promised by the caller.
+    // SAFETY: `array` has more than `index` elements (this function's contract).
     let value = unsafe { *array.cast::<c_int>().add(index) };
     if value as u32 >= CREATED { Handle(value as u32) } else { any_in(value, kind) }
 }
@@ -128,22 +128,23 @@ pub(crate) unsafe fn read(array: *const c_void, index: usize, kind: Kind) -> Han
 /// Writes element `index` of an array of handles.
 ///
 /// # Safety
-/// The array is writable and has more than `index` elements.
+/// `array` must be writable and have more than `index` elements.
 pub(crate) unsafe fn write(array: *mut c_void, index: usize, kind: Kind, handle: Handle) {
-    // SAFETY: promised by the caller.
+    // SAFETY: `array` is writable and has more than `index` elements (this function's contract).
     unsafe { *array.cast::<c_int>().add(index) = any_out(handle, kind) }
 }
 
 macro_rules! inout {
     ($($name:ident: $kind:ty, $into:ident;)*) => {
         $(
-            /// The handle in a variable of the program; handle 0 for NULL.
+            /// Returns the handle in a variable of the program; handle 0 if the pointer is NULL.
             ///
             /// # Safety
-            /// `variable` is NULL or the program's.
+            /// `variable` must be NULL or point to a handle.
             #[inline]
             pub(crate) unsafe fn $name(variable: *const $kind) -> Handle {
-                // SAFETY: promised by the caller.
+                // SAFETY: `variable` is not NULL, so it points to a handle (this function's
+                // contract).
                 if variable.is_null() { Handle(0) } else { $into(unsafe { *variable }) }
             }
         )*

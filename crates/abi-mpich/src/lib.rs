@@ -1,16 +1,17 @@
-//! The face of the MPICH ABI: `libmpi.so.12` (also Intel MPI's and MVAPICH's).
+//! Bindings of the MPICH ABI: `libmpi.so.12` (also the ABI of Intel MPI and MVAPICH).
 //!
-//! Every number and predefined handle of this ABI is translated here and nowhere else; created
-//! handles are the core's numbers. What is generated lies in `generated/` (see `api/` and `xtask
-//! codegen`); what is written by hand is here.
+//! All constants and predefined handles of this ABI are converted here and nowhere else; created
+//! handles are Towpath's handle numbers. Sources shared by both ABIs are in `crates/abi`, which is
+//! not a crate. Generated files are in `generated/` (see `api/` and `xtask codegen`).
 
-// Conversions and helpers whose functions have no body yet.
+// Not every conversion and helper is used yet: some functions have no body.
 #![allow(dead_code, unused_imports)]
 // The names are those of the standard.
 #![allow(non_snake_case, non_camel_case_types, non_upper_case_globals)]
-// C sees more of a face than Rust does.
+// The exported functions are used from C only.
 #![allow(unreachable_pub)]
 
+#[path = "../../abi/callbacks.rs"]
 mod callbacks;
 mod constants;
 mod data;
@@ -18,25 +19,16 @@ mod fortran;
 mod generated;
 mod handles;
 mod mpich_fortran;
+#[path = "../../abi/prelude.rs"]
 mod prelude;
 mod special;
+#[path = "../../abi/status.rs"]
 mod status;
+mod status_layout;
+#[path = "../../abi/table.rs"]
+mod table;
 
 use towpath_mpi::Face;
 
-/// The table of this face.
-pub(crate) static FACE: Face = Face {
-    name: "mpich",
-    read_handle: handles::read,
-    write_handle: handles::write,
-    read_status: status::read,
-    write_status: status::write,
-    call_reduction: callbacks::reduction,
-    call_errhandler: callbacks::errhandler,
-    call_copy: callbacks::copy,
-    call_delete: callbacks::delete,
-    call_grequest_query: callbacks::query,
-    call_grequest_free: callbacks::free,
-    call_grequest_cancel: callbacks::cancel,
-    fortran: Some(mpich_fortran::CALLS),
-};
+/// The function table of this ABI.
+pub(crate) static FACE: Face = table::table("mpich", Some(mpich_fortran::CALLS));

@@ -1,9 +1,9 @@
-//! What MPICH's own Fortran library (`libmpifort.so.12`, Debian's `libmpichfort.so.12`) takes from
-//! its C library beside the standard: attributes with values of Fortran, and functions of Fortran
-//! that are called in another way than those of C.
+//! Internal interface between MPICH's Fortran library (`libmpifort.so.12`, Debian's
+//! `libmpichfort.so.12`) and its C library: attributes with Fortran values, and Fortran callbacks,
+//! whose calling convention differs from that of C.
 //!
-//! In Fortran the value of an attribute is an integer, and functions get all arguments by
-//! reference. The library brings proxies, which call an attribute function so.
+//! In Fortran an attribute value is an integer, and all arguments are passed by reference. The
+//! Fortran library provides proxies that call attribute functions this way.
 
 use towpath_base::calls::NAMES;
 use towpath_mpi::error::Result;
@@ -14,7 +14,7 @@ use crate::callbacks::function;
 use crate::prelude::*;
 use crate::status::{self, MPI_Status};
 
-/// The kind of a value that C sets and gets; integers are 1 (of address size) and 3 (of default
+/// The kind of a value set or read from C. Integers are 1 (of address size) and 3 (of default
 /// size).
 const POINTER: c_int = 0;
 const INTEGER: c_int = 1;
@@ -34,7 +34,7 @@ type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status, *mut c_in
 type Free = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int);
 type Cancel = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int, *mut c_int);
 
-/// How functions of Fortran are called.
+/// Calls of Fortran callbacks.
 pub(crate) const CALLS: FortranCalls = FortranCalls {
     call_copy: copy,
     call_delete: delete,
@@ -43,7 +43,7 @@ pub(crate) const CALLS: FortranCalls = FortranCalls {
     call_grequest_cancel: cancel,
 };
 
-/// An object as an int, which handles of this ABI are.
+/// The int of a handle.
 fn number(kind: Kind, object: Handle) -> c_int {
     match kind {
         Kind::Datatype => datatype_out(object),
@@ -53,7 +53,8 @@ fn number(kind: Kind, object: Handle) -> c_int {
 }
 
 /// # Safety
-/// See [`FortranCalls`].
+/// `proxy` must be the library's copy proxy for `called`, which was registered for objects of
+/// `kind`; see [`FortranCalls`].
 unsafe fn copy(
     proxy: Callback,
     called: Callback,
@@ -66,14 +67,16 @@ unsafe fn copy(
     let mut copied: *mut c_void = std::ptr::null_mut();
     let mut flag: c_int = 0;
     let (object, key, value) = (number(kind, object), keyval_out(keyval), value as *mut c_void);
-    // SAFETY: the proxy is the library's for functions like this one.
+    // SAFETY: `proxy` is the library's copy proxy and so has this type, and `called` is a function
+    // that it can call (this function's contract).
     let code =
         unsafe { function::<CopyProxy>(proxy)(called.0, object, key, extra, INTEGER, value, &mut copied, &mut flag) };
     (error_code_in(code), flag != 0, copied as i64)
 }
 
 /// # Safety
-/// See [`FortranCalls`].
+/// `proxy` must be the library's delete proxy for `called`, which was registered for objects of
+/// `kind`; see [`FortranCalls`].
 unsafe fn delete(
     proxy: Callback,
     called: Callback,
@@ -84,17 +87,19 @@ unsafe fn delete(
     extra: *mut c_void,
 ) -> i32 {
     let (object, key, value) = (number(kind, object), keyval_out(keyval), value as *mut c_void);
-    // SAFETY: as above.
+    // SAFETY: `proxy` is the library's delete proxy and so has this type, and `called` is a
+    // function that it can call (this function's contract).
     error_code_in(unsafe { function::<DeleteProxy>(proxy)(called.0, object, key, INTEGER, value, extra) })
 }
 
 /// # Safety
-/// See [`FortranCalls`].
+/// `called` must be a query function registered from Fortran; see [`FortranCalls`].
 unsafe fn query(called: Callback, extra: *mut c_void) -> (i32, Status) {
     let mut status = MPI_Status::default();
     let mut code: c_int = 0;
     let place = (&raw mut status).cast::<c_void>();
-    // SAFETY: registered with MPI_GREQUEST_START; a status of Fortran is laid out as one of C.
+    // SAFETY: query functions registered with MPI_GREQUEST_START have this type; `place` points to
+    // the local `status`, whose layout is the same in Fortran.
     unsafe {
         status::write(place, 0, &Status::EMPTY, true);
         function::<Query>(called)(extra, &mut status, &mut code);
@@ -103,24 +108,24 @@ unsafe fn query(called: Callback, extra: *mut c_void) -> (i32, Status) {
 }
 
 /// # Safety
-/// See [`FortranCalls`].
+/// `called` must be a free function registered from Fortran; see [`FortranCalls`].
 unsafe fn free(called: Callback, extra: *mut c_void) -> i32 {
     let mut code: c_int = 0;
-    // SAFETY: registered with MPI_GREQUEST_START.
+    // SAFETY: free functions registered with MPI_GREQUEST_START have this type.
     unsafe { function::<Free>(called)(extra, &mut code) };
     error_code_in(code)
 }
 
 /// # Safety
-/// See [`FortranCalls`].
+/// `called` must be a cancel function registered from Fortran; see [`FortranCalls`].
 unsafe fn cancel(called: Callback, extra: *mut c_void, complete: bool) -> i32 {
     let (mut complete, mut code) = (c_int::from(complete), 0);
-    // SAFETY: registered with MPI_GREQUEST_START.
+    // SAFETY: cancel functions registered with MPI_GREQUEST_START have this type.
     unsafe { function::<Cancel>(called)(extra, &mut complete, &mut code) };
     error_code_in(code)
 }
 
-/// The number of a function, for the check that MPI is initialised and for messages.
+/// The number of a function, for the check that MPI is initialized and for error messages.
 const fn call_number(name: &str) -> u16 {
     let mut number = 0;
     while number < NAMES.len() {
@@ -140,15 +145,15 @@ const fn same(first: &[u8], second: &[u8]) -> bool {
     i == first.len() && i == second.len()
 }
 
-/// Writes a value, which takes as much room as a pointer whatever its kind, and whether there is
-/// one.
+/// Stores an attribute value, which occupies eight bytes whatever its kind, and whether it is set.
 ///
 /// # Safety
-/// The pointers are NULL or those of a call of MPI_Comm_get_attr.
+/// `place` and `flag` must be NULL or writable, `place` for eight bytes.
 unsafe fn give(found: Option<i64>, place: *mut c_void, flag: *mut c_int) -> Result<()> {
     require(place, "attribute_val")?;
     require(flag, "flag")?;
-    // SAFETY: promised by the caller.
+    // SAFETY: neither pointer is NULL, so `place` is writable for eight bytes, and `flag` is
+    // writable (this function's contract).
     unsafe {
         if let Some(value) = found {
             place.cast::<i64>().write(value);
@@ -158,14 +163,14 @@ unsafe fn give(found: Option<i64>, place: *mut c_void, flag: *mut c_int) -> Resu
     Ok(())
 }
 
-/// A key in the core's numbers. In Fortran the predefined keys of this ABI are by one larger than
-/// in C, where all are odd.
+/// Converts a key to its internal number. The predefined keys of this ABI are odd in C, and one
+/// larger in Fortran.
 fn key_in(keyval: c_int) -> i32 {
     let is_predefined = matches!(keyval & !0xff, 0x6440_0000 | 0x6600_0000);
     keyval_in(if is_predefined && keyval % 2 == 0 { keyval - 1 } else { keyval })
 }
 
-/// The value of an attribute of a communicator as a language sees it.
+/// The value of a communicator's attribute, as seen from a language.
 fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> {
     let is_predefined = (constants::TAG_UB..=constants::UNIVERSE_SIZE).contains(&keyval);
     if kind != POINTER && !is_predefined {
@@ -173,12 +178,12 @@ fn value_of_comm(comm: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> 
     }
     let (value, is_set) = attributes::comm_get_attr(comm, keyval)?;
     let value = attribute_out(keyval, value);
-    // SAFETY: a predefined attribute of a communicator points to an int.
+    // SAFETY: a predefined attribute that is set points to an int.
     let word = || if kind == POINTER { value as i64 } else { i64::from(unsafe { *value.cast::<c_int>() }) };
     Ok(is_set.then(word))
 }
 
-/// The value of an attribute of a datatype as a language sees it.
+/// The value of a datatype's attribute, as seen from a language.
 fn value_of_type(datatype: Handle, keyval: i32, kind: c_int) -> Result<Option<i64>> {
     if kind != POINTER {
         return attributes::type_get_integer(datatype, keyval);
@@ -187,7 +192,7 @@ fn value_of_type(datatype: Handle, keyval: i32, kind: c_int) -> Result<Option<i6
     Ok(is_set.then_some(value as i64))
 }
 
-/// MPI_Comm_get_attr with a value of this kind.
+/// MPI_Comm_get_attr with a value of `kind`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Comm_get_attr(
     comm: MPI_Comm,
@@ -199,21 +204,22 @@ unsafe extern "C" fn MPII_Comm_get_attr(
     const NUMBER: u16 = call_number("MPI_Comm_get_attr");
     call(
         NUMBER,
-        || Target::Comm(comm_in(comm)),
+        || ErrhandlerOwner::Comm(comm_in(comm)),
         || {
-            // SAFETY: the library hands the program's pointers through.
+            // SAFETY: `value` and `flag` are the program's arguments of MPI_Comm_get_attr, which
+            // the Fortran library passes on: writable, or NULL.
             unsafe { give(value_of_comm(comm_in(comm), key_in(keyval), kind)?, value, flag) }
         },
     )
 }
 
-/// MPI_Comm_set_attr with a value of this kind.
+/// MPI_Comm_set_attr with a value of `kind`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Comm_set_attr(comm: MPI_Comm, keyval: c_int, value: *mut c_void, kind: c_int) -> c_int {
     const NUMBER: u16 = call_number("MPI_Comm_set_attr");
     call(
         NUMBER,
-        || Target::Comm(comm_in(comm)),
+        || ErrhandlerOwner::Comm(comm_in(comm)),
         || match kind {
             POINTER => attributes::comm_set_attr(comm_in(comm), key_in(keyval), value),
             _ => attributes::comm_set_integer(comm_in(comm), key_in(keyval), value as i64),
@@ -221,7 +227,7 @@ unsafe extern "C" fn MPII_Comm_set_attr(comm: MPI_Comm, keyval: c_int, value: *m
     )
 }
 
-/// MPI_Type_get_attr with a value of this kind.
+/// MPI_Type_get_attr with a value of `kind`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Type_get_attr(
     datatype: MPI_Datatype,
@@ -233,15 +239,16 @@ unsafe extern "C" fn MPII_Type_get_attr(
     const NUMBER: u16 = call_number("MPI_Type_get_attr");
     call(
         NUMBER,
-        || Target::None,
+        || ErrhandlerOwner::None,
         || {
-            // SAFETY: the library hands the program's pointers through.
+            // SAFETY: `value` and `flag` are the program's arguments of MPI_Type_get_attr, which
+            // the Fortran library passes on: writable, or NULL.
             unsafe { give(value_of_type(datatype_in(datatype), keyval_in(keyval), kind)?, value, flag) }
         },
     )
 }
 
-/// MPI_Type_set_attr with a value of this kind.
+/// MPI_Type_set_attr with a value of `kind`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Type_set_attr(
     datatype: MPI_Datatype,
@@ -252,7 +259,7 @@ unsafe extern "C" fn MPII_Type_set_attr(
     const NUMBER: u16 = call_number("MPI_Type_set_attr");
     call(
         NUMBER,
-        || Target::None,
+        || ErrhandlerOwner::None,
         || match kind {
             POINTER => attributes::type_set_attr(datatype_in(datatype), keyval_in(keyval), value),
             _ => attributes::type_set_integer(datatype_in(datatype), keyval_in(keyval), value as i64),
@@ -260,7 +267,7 @@ unsafe extern "C" fn MPII_Type_set_attr(
     )
 }
 
-/// MPI_Win_get_attr with a value of this kind: fails as that does.
+/// MPI_Win_get_attr with a value of `kind`; fails like MPI_Win_get_attr.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Win_get_attr(
     _win: MPI_Win,
@@ -270,50 +277,50 @@ unsafe extern "C" fn MPII_Win_get_attr(
     _kind: c_int,
 ) -> c_int {
     const NUMBER: u16 = call_number("MPI_Win_get_attr");
-    call(NUMBER, || Target::None, || Err(not_built()))
+    call(NUMBER, || ErrhandlerOwner::None, || Err(not_built()))
 }
 
-/// MPI_Win_set_attr with a value of this kind: fails as that does.
+/// MPI_Win_set_attr with a value of `kind`; fails like MPI_Win_set_attr.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Win_set_attr(_win: MPI_Win, _keyval: c_int, _value: *mut c_void, _kind: c_int) -> c_int {
     const NUMBER: u16 = call_number("MPI_Win_set_attr");
-    call(NUMBER, || Target::None, || Err(not_built()))
+    call(NUMBER, || ErrhandlerOwner::None, || Err(not_built()))
 }
 
-/// Says by which functions of the library the functions of a key are called.
+/// Registers the library's proxies for the callbacks of a key.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Keyval_set_proxy(keyval: c_int, copy: *const c_void, delete: *const c_void) {
     attributes::set_proxies(keyval_in(keyval), Callback(copy), Callback(delete));
 }
 
-/// Says that the functions of a generalized request are of Fortran.
+/// Marks the callbacks of a generalized request as Fortran functions.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn MPII_Grequest_set_lang_f77(request: MPI_Request) {
     towpath_mpi::requests::grequest_of_fortran(request_in(request));
 }
 
 export! {
-    /// The name that MPI_Remove_error_class had in MPICH before MPI 4.1.
+    /// MPICH's name for MPI_Remove_error_class before MPI 4.1.
     PMPIX_Delete_error_class, MPIX_Delete_error_class(errorclass: c_int) {
         const NUMBER: u16 = call_number("MPI_Remove_error_class");
-        call_any_time(NUMBER, || Target::None, || {
+        call_any_time(NUMBER, || ErrhandlerOwner::None, || {
             towpath_mpi::errors::remove_error_class(error_class_in(errorclass))
         })
     }
 }
 
 export! {
-    /// The same of MPI_Remove_error_code.
+    /// MPICH's name for MPI_Remove_error_code before MPI 4.1.
     PMPIX_Delete_error_code, MPIX_Delete_error_code(errorcode: c_int) {
         const NUMBER: u16 = call_number("MPI_Remove_error_code");
-        call_any_time(NUMBER, || Target::None, || towpath_mpi::errors::remove_error_code(error_code_in(errorcode)))
+        call_any_time(NUMBER, || ErrhandlerOwner::None, || towpath_mpi::errors::remove_error_code(error_code_in(errorcode)))
     }
 }
 
 export! {
-    /// The same of MPI_Remove_error_string.
+    /// MPICH's name for MPI_Remove_error_string before MPI 4.1.
     PMPIX_Delete_error_string, MPIX_Delete_error_string(errorcode: c_int) {
         const NUMBER: u16 = call_number("MPI_Remove_error_string");
-        call_any_time(NUMBER, || Target::None, || towpath_mpi::errors::remove_error_string(error_code_in(errorcode)))
+        call_any_time(NUMBER, || ErrhandlerOwner::None, || towpath_mpi::errors::remove_error_string(error_code_in(errorcode)))
     }
 }

@@ -1,4 +1,5 @@
-//! The numbers of the standard ABI are Towpath's own: everything passes through.
+//! Constants of the standard ABI. Towpath uses the same values internally, so all conversions are
+//! identities.
 
 use std::ffi::{c_int, c_void};
 
@@ -47,48 +48,48 @@ pass! {
     source_order_in, source_order_out;
 }
 
-/// A buffer address for the program; the core's own numbers.
+/// Converts a buffer address for the program; the values are the internal ones.
 pub(crate) fn buffer_out(pointer: *mut c_void) -> *mut c_void {
     pointer
 }
 
-/// A buffer address; MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC are the core's own numbers.
+/// Converts a buffer address. MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC have the internal values.
 #[inline(always)]
 pub(crate) fn buffer_in(pointer: *const c_void) -> *const c_void {
     pointer
 }
 
-/// The displacement of a file view.
+/// Converts the displacement of a file view.
 #[inline(always)]
 pub(crate) fn view_displacement_in(value: i64) -> i64 {
     value
 }
 
-/// A program's function; the predefined attribute functions are the core's own numbers.
+/// Converts a callback. The predefined attribute functions have the internal values.
 #[inline(always)]
 pub(crate) fn callback_in(function: *const c_void) -> Callback {
     Callback(function)
 }
 
-/// Weights of edges, or MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY.
+/// Edge weights, or MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 #[inline(always)]
 pub(crate) fn weights_in(weights: *const c_int) -> Integers {
     Integers::small(weights)
 }
 
-/// Weights that the core fills.
+/// Edge weights that a body fills in.
 #[inline(always)]
 pub(crate) fn weights_out(weights: *mut c_int) -> IntegersMut {
     IntegersMut::small(weights)
 }
 
-/// The value of an attribute.
+/// Converts the value of an attribute.
 #[inline(always)]
 pub(crate) fn attribute_out(_keyval: i32, value: *mut c_void) -> *mut c_void {
     value
 }
 
-/// An array of numbers that need no translation here.
+/// An input array of ints that needs no conversion.
 pub(crate) struct Given(*const c_int);
 
 impl Given {
@@ -97,7 +98,7 @@ impl Given {
     }
 }
 
-/// An array of numbers that the core fills and that need no translation here.
+/// An output array of ints that needs no conversion.
 pub(crate) struct Wanted(*mut c_int);
 
 impl Wanted {
@@ -107,25 +108,25 @@ impl Wanted {
     pub(crate) fn finish(self) {}
 }
 
-/// Ranks of MPI_Group_translate_ranks.
+/// Input ranks of MPI_Group_translate_ranks.
 pub(crate) fn ranks_in(ranks: *const c_int, _length: c_int) -> Given {
     Given(ranks)
 }
 
-/// Ranks that the core fills.
+/// Output ranks of MPI_Group_translate_ranks.
 pub(crate) fn ranks_out(ranks: *mut c_int, _length: c_int) -> Wanted {
     Wanted(ranks)
 }
 
-/// MPI_DISTRIBUTE_BLOCK and its kin.
+/// Distribution constants such as MPI_DISTRIBUTE_BLOCK.
 pub(crate) fn distributions_in(values: *const c_int, _length: c_int) -> Given {
     Given(values)
 }
 
-/// Arguments of distributions, or MPI_DISTRIBUTE_DFLT_DARG.
+/// Distribution arguments, which may be MPI_DISTRIBUTE_DFLT_DARG.
 pub(crate) fn distribution_arguments_in(values: *const c_int, _length: c_int) -> Given {
     Given(values)
 }
 
-/// What MPI_Type_get_contents gave needs no translation here.
+/// The results of MPI_Type_get_contents need no conversion.
 pub(crate) fn contents_put(_combiner: i32, _integers: *mut c_int, _count: i64) {}

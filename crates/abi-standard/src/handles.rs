@@ -1,7 +1,8 @@
-//! Handles of the standard ABI are pointers that hold Towpath's number; nothing is looked up.
+//! Handles of the standard ABI: pointers whose value is Towpath's handle number, so no lookup is
+//! needed.
 //!
-//! Source: MPI 5.0, section 20.3. A pointer that is no 32-bit number becomes the handle 0, which
-//! names nothing.
+//! Source: MPI 5.0, section 20.3. A pointer whose value exceeds 32 bits becomes handle 0, which is
+//! invalid.
 
 use std::ffi::c_void;
 
@@ -46,31 +47,32 @@ fn handle_in(value: usize) -> Handle {
 /// Reads element `index` of an array of handles.
 ///
 /// # Safety
-/// The array has more than `index` elements.
+/// `array` must be readable and have more than `index` elements.
 pub(crate) unsafe fn read(array: *const c_void, index: usize, _kind: Kind) -> Handle {
-    // SAFETY: promised by the caller.
+    // SAFETY: `array` has more than `index` elements (this function's contract).
     handle_in(unsafe { *array.cast::<usize>().add(index) })
 }
 
 /// Writes element `index` of an array of handles.
 ///
 /// # Safety
-/// The array is writable and has more than `index` elements.
+/// `array` must be writable and have more than `index` elements.
 pub(crate) unsafe fn write(array: *mut c_void, index: usize, _kind: Kind, handle: Handle) {
-    // SAFETY: promised by the caller.
+    // SAFETY: `array` is writable and has more than `index` elements (this function's contract).
     unsafe { *array.cast::<usize>().add(index) = handle.0 as usize }
 }
 
 macro_rules! inout {
     ($($name:ident: $kind:ty, $into:ident;)*) => {
         $(
-            /// The handle in a variable of the program; handle 0 for NULL.
+            /// Returns the handle in a variable of the program; handle 0 if the pointer is NULL.
             ///
             /// # Safety
-            /// `variable` is NULL or the program's.
+            /// `variable` must be NULL or point to a handle.
             #[inline]
             pub(crate) unsafe fn $name(variable: *const $kind) -> Handle {
-                // SAFETY: promised by the caller.
+                // SAFETY: `variable` is not NULL, so it points to a handle (this function's
+                // contract).
                 if variable.is_null() { Handle(0) } else { $into(unsafe { *variable }) }
             }
         )*

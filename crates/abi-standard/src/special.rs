@@ -1,11 +1,11 @@
-//! The functions that return no error code or have no body in the core.
+//! Functions that return no error code or have no body in the `mpi` crate.
 
 use crate::prelude::*;
 
 export! {
-    /// The version of this ABI (MPI 5.0, 20.2).
+    /// Version of this ABI (MPI 5.0, 20.2).
     PMPI_Abi_get_version, MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) {
-        // SAFETY: the program gives two variables or NULL.
+        // SAFETY: `major` and `minor` are NULL or point to writable variables.
         unsafe {
             put(major, 1);
             put(minor, 0);
@@ -15,14 +15,14 @@ export! {
 }
 
 export! {
-    /// Seconds since a moment in the past (MPI 5.0, 9.6).
+    /// Seconds since an arbitrary time in the past (MPI 5.0, 9.6).
     PMPI_Wtime, MPI_Wtime() -> f64 {
         towpath_mpi::environment::wtime()
     }
 }
 
 export! {
-    /// Seconds between two ticks of MPI_Wtime.
+    /// Resolution of MPI_Wtime in seconds.
     PMPI_Wtick, MPI_Wtick() -> f64 {
         towpath_mpi::environment::wtick()
     }
@@ -43,23 +43,26 @@ export! {
 }
 
 export! {
-    /// A call for tools, which this library ignores. C passes further arguments, which nothing
-    /// reads.
+    /// Profiling control, which this library ignores. C passes further arguments, which are not
+    /// read.
     PMPI_Pcontrol, MPI_Pcontrol(level: c_int) {
         let _ = level;
         0
     }
 }
 
-/// What leads from this host to others and why, as rows of text: for `towpath info`, which opens
-/// this library to ask it. No header declares it. Writes what `room` bytes hold, a zero at the end
-/// included, and gives the length of the whole text.
+/// Writes a description of how this host reaches others, as lines of text, for `towpath info`,
+/// which loads this library to call it. Not declared in any header. Writes at most `room` bytes,
+/// including a terminating zero, and returns the length of the whole text.
+///
+/// # Safety
+/// `text` must be writable for `room` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn towpath_networks(text: *mut c_char, room: usize) -> usize {
     let whole = towpath_mpi::survey_of_networks();
     if let Some(most) = room.checked_sub(1) {
         let length = whole.len().min(most);
-        // SAFETY: the caller gives memory of so many bytes.
+        // SAFETY: `text` is writable for `room` bytes, and `length` is less than `room`.
         unsafe {
             std::ptr::copy_nonoverlapping(whole.as_ptr().cast(), text, length);
             text.add(length).write(0);
@@ -72,13 +75,13 @@ macro_rules! numbers {
     ($($kind:ty, $into:ident, $from:ident, $ptoint:ident, $toint:ident, $pfromint:ident, $fromint:ident;)*) => {
         $(
             export! {
-                /// The number of a handle for Fortran (MPI 5.0, 20.4).
+                /// Converts a handle to its Fortran integer (MPI 5.0, 20.4).
                 $ptoint, $toint(handle: $kind) -> c_int {
                     $into(handle).0 as c_int
                 }
             }
             export! {
-                /// The handle of a number from Fortran.
+                /// Converts a Fortran integer to a handle.
                 $pfromint, $fromint(number: c_int) -> $kind {
                     $from(towpath_mpi::Handle(number as u32))
                 }

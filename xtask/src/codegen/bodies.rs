@@ -1,9 +1,8 @@
-//! Writes `target/bodies.txt`: the exact signature that the face expects of every body, for those
-//! who write the bodies.
+//! Writes `target/bodies.txt`: the exact signature that the binding expects of every body.
 
 use std::fmt::Write;
 
-use crate::api::{Api, Face, Function};
+use crate::api::{Abi, Api, Function};
 use crate::kinds;
 
 /// The signature of a function's body.
@@ -15,6 +14,7 @@ pub fn signature(f: &Function) -> String {
         1 => returned[0].to_string(),
         _ => format!("({})", returned.join(", ")),
     };
+    let result = if f.form.is_some() { "Prepared" } else { result.as_str() };
     format!("pub unsafe fn {}({}) -> Result<{result}>", f.body, arguments.join(", "))
 }
 
@@ -22,9 +22,9 @@ pub fn signature(f: &Function) -> String {
 pub fn listing(api: &Api) -> String {
     let mut text = String::from(
         "Expected bodies, by module of crates/mpi (`pub fn` or `pub unsafe fn`). Written by `cargo run -p xtask -- codegen`.\n\
-         The face has checked that out-pointers are not NULL and that MPI is initialised (not for those marked `any time`).\n\
-         When `flag` comes back false the face writes no status, message, string or attribute (give Status::EMPTY, Handle(0), String::new(), null).\n\
-         Strings out: return the whole text; the face cuts it and writes the length. `length` parameters stay in the face.\n",
+         The abi has checked that out-pointers are not NULL and that MPI is initialised (not for those marked `any time`).\n\
+         When `flag` comes back false the abi writes no status, message, string or attribute (give Status::EMPTY, Handle(0), String::new(), null).\n\
+         Strings out: return the whole text; the abi cuts it and writes the length. `length` parameters stay in the abi.\n",
     );
     for (chapter, title) in &api.chapters {
         let mut seen: Vec<&str> = Vec::new();
@@ -37,7 +37,7 @@ pub fn listing(api: &Api) -> String {
             let mut notes = Vec::new();
             for g in api.functions.iter().filter(|g| g.body == f.body) {
                 notes.push(g.name.clone());
-                if g.has_large(Face::Standard) {
+                if g.has_large(Abi::Standard) {
                     notes.push(format!("{}_c", g.name));
                 }
             }
@@ -45,7 +45,7 @@ pub fn listing(api: &Api) -> String {
                 notes.push("any time".into());
             }
             if f.special {
-                notes.push("written in the faces, needs no body".into());
+                notes.push("written in the ABI crates, needs no body".into());
             }
             let _ = writeln!(text, "{}    // {}", signature(f), notes.join(", "));
         }

@@ -2,17 +2,16 @@
 
 use std::fmt::Write;
 
-use super::built::Built;
-use crate::api::{Api, Face, Function};
+use crate::api::{Abi, Api, Function};
 
 /// Where Towpath does not do what the standard says, or more than it says.
 const DIFFERENCES: &str = include_str!("differences.md");
 
 /// The page.
-pub fn page(api: &Api, built: &Built) -> String {
-    let done = |f: &&Function| f.special || built.file(f).is_some();
-    let standard: Vec<&Function> = api.functions.iter().filter(|f| f.in_face(Face::Standard) && !excluded(f)).collect();
-    let forms = |f: &Function| 1 + usize::from(f.has_large(Face::Standard));
+pub fn page(api: &Api) -> String {
+    let done = |f: &&Function| f.special || f.built;
+    let standard: Vec<&Function> = api.functions.iter().filter(|f| f.in_abi(Abi::Standard) && !excluded(f)).collect();
+    let forms = |f: &Function| 1 + usize::from(f.has_large(Abi::Standard));
     let names: usize = standard.iter().map(|f| forms(f)).sum();
     let names_done: usize = standard.iter().filter(|f| done(f)).map(|f| forms(f)).sum();
     let mut text = String::from(
@@ -32,11 +31,11 @@ pub fn page(api: &Api, built: &Built) -> String {
     for (chapter, title) in &api.chapters {
         let _ = write!(text, "\n## {title}\n\n| function | body | |\n|---|---|---|\n");
         for f in api.functions.iter().filter(|f| &f.chapter == chapter) {
-            let large = if f.has_large(Face::Standard) { ", `_c`" } else { "" };
-            let place = match built.file(f) {
-                Some(file) => format!("`{}`", file.display()),
-                None if f.special => "in the faces".into(),
-                None => "not built".into(),
+            let large = if f.has_large(Abi::Standard) { ", `_c`" } else { "" };
+            let place = match f.built {
+                true => format!("`mpi::{chapter}::{}`", f.body),
+                false if f.special => "in the ABI crates".into(),
+                false => "not built".into(),
             };
             let _ = writeln!(text, "| `{}`{large} | {place} | {} |", f.name, f.status.as_deref().unwrap_or(""));
         }

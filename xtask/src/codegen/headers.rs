@@ -5,25 +5,25 @@
 use std::fmt::Write;
 
 use super::header_text as fixed;
-use crate::api::{Api, Direction, Face, Function, Parameter};
+use crate::api::{Abi, Api, Direction, Function, Parameter};
 use crate::constants::{Constant, Constants, Value};
 use crate::kinds;
 
-/// The header of a face.
-pub fn header(api: &Api, all: &Constants, face: Face) -> String {
-    let mut text = String::from(match face {
-        Face::Standard => fixed::STANDARD_HEAD,
-        Face::Mpich => fixed::MPICH_HEAD,
+/// The header of an ABI.
+pub fn header(api: &Api, all: &Constants, abi: Abi) -> String {
+    let mut text = String::from(match abi {
+        Abi::Standard => fixed::STANDARD_HEAD,
+        Abi::Mpich => fixed::MPICH_HEAD,
     });
-    values(all, face, &mut text);
-    text.push_str(match face {
-        Face::Standard => fixed::STANDARD_TYPES,
-        Face::Mpich => fixed::MPICH_TYPES,
+    values(all, abi, &mut text);
+    text.push_str(match abi {
+        Abi::Standard => fixed::STANDARD_TYPES,
+        Abi::Mpich => fixed::MPICH_TYPES,
     });
     text.push_str(fixed::CALLBACKS);
-    text.push_str(match face {
-        Face::Standard => fixed::STANDARD_FUNCTIONS,
-        Face::Mpich => fixed::MPICH_FUNCTIONS,
+    text.push_str(match abi {
+        Abi::Standard => fixed::STANDARD_FUNCTIONS,
+        Abi::Mpich => fixed::MPICH_FUNCTIONS,
     });
     for prefix in ["", "P"] {
         let about = if prefix.is_empty() {
@@ -32,30 +32,30 @@ pub fn header(api: &Api, all: &Constants, face: Face) -> String {
             "The same functions for tools that replace the MPI_ names"
         };
         let _ = write!(text, "\n/* {about}. */\n");
-        for f in api.functions.iter().filter(|f| f.in_face(face)) {
-            if face == Face::Standard && (f.status.as_deref() == Some("removed") || f.chapter == "extensions") {
+        for f in api.functions.iter().filter(|f| f.in_abi(abi)) {
+            if abi == Abi::Standard && (f.status.as_deref() == Some("removed") || f.chapter == "extensions") {
                 continue;
             }
-            prototype(f, face, prefix, false, &mut text);
-            if f.has_large(face) {
-                prototype(f, face, prefix, true, &mut text);
+            prototype(f, abi, prefix, false, &mut text);
+            if f.has_large(abi) {
+                prototype(f, abi, prefix, true, &mut text);
             }
         }
     }
-    if face == Face::Mpich {
+    if abi == Abi::Mpich {
         fortran_macros(&mut text);
     }
-    text.push_str(match face {
-        Face::Standard => fixed::STANDARD_TAIL,
-        Face::Mpich => fixed::MPICH_TAIL,
+    text.push_str(match abi {
+        Abi::Standard => fixed::STANDARD_TAIL,
+        Abi::Mpich => fixed::MPICH_TAIL,
     });
     text
 }
 
-fn values(all: &Constants, face: Face, text: &mut String) {
+fn values(all: &Constants, abi: Abi, text: &mut String) {
     let mut kind = "";
     for c in &all.constants {
-        let Some(value) = c.value(face) else { continue };
+        let Some(value) = c.value(abi) else { continue };
         if matches!(c.kind.as_str(), "version" | "callback_safety" | "source_order") {
             continue;
         }
@@ -105,11 +105,11 @@ fn expression(c: &Constant, number: i64) -> String {
     }
 }
 
-fn prototype(f: &Function, face: Face, prefix: &str, large: bool, text: &mut String) {
+fn prototype(f: &Function, abi: Abi, prefix: &str, large: bool, text: &mut String) {
     let suffix = if large { "_c" } else { "" };
     let mut parameters: Vec<String> =
         f.parameters.iter().filter(|p| large || !p.large_only).map(|p| declare(p, large)).collect();
-    if face == Face::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
+    if abi == Abi::Mpich && matches!(f.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init") {
         // MPICH took the count of these before the standard's correction; the library reads the low
         // 32 bits.
         parameters[2] = "MPI_Count count".into();

@@ -1,13 +1,12 @@
-//! Writes everything that follows from `api/`: faces, headers, constants, names of calls,
+//! Writes everything that follows from `api/`: abis, headers, constants, names of calls,
 //! `docs/standard.md`.
 //!
 //! Generated files are checked in; `codegen --check` proves them current. Rust files are formatted
 //! as `cargo fmt` would.
 
+mod bindings;
 mod bodies;
-mod built;
 mod docs;
-mod faces;
 mod header_text;
 mod headers;
 mod neutral;
@@ -17,11 +16,14 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::api::{Api, Face};
+use crate::api::{Abi, Api};
 use crate::constants::Constants;
 
+/// Where what both ABIs share is written.
+const SHARED: &str = "crates/abi/generated";
+
 /// A file to write: path in the repository and text.
-struct Output {
+struct GeneratedFile {
     path: String,
     text: String,
 }
@@ -30,48 +32,56 @@ struct Output {
 pub fn run(root: &Path, check: bool) -> Result<(), String> {
     let api = Api::load(root)?;
     let constants = Constants::load(root)?;
-    let built = built::Built::look(root, &api)?;
     let mut outputs = vec![
-        Output { path: "crates/mpi/src/constants/generated.rs".into(), text: neutral::constants(&constants) },
-        Output { path: "crates/base/src/calls.rs".into(), text: neutral::calls(&api) },
+        GeneratedFile { path: "crates/mpi/src/constants/generated.rs".into(), text: neutral::constants(&constants) },
+        GeneratedFile { path: "crates/base/src/calls.rs".into(), text: neutral::calls(&api) },
     ];
-    for face in [Face::Standard, Face::Mpich] {
-        face_files(&api, &constants, &built, face, &mut outputs);
-        let path = format!("include/{}/mpi.h", face.word());
-        outputs.push(Output { path, text: headers::header(&api, &constants, face) });
+    for abi in [Abi::Standard, Abi::Mpich] {
+        abi_files(&api, &constants, abi, &mut outputs);
+        let path = format!("include/{}/mpi.h", abi.word());
+        outputs.push(GeneratedFile { path, text: headers::header(&api, &constants, abi) });
     }
-    outputs.push(Output { path: "docs/standard.md".into(), text: docs::page(&api, &built) });
+    outputs.push(GeneratedFile { path: "docs/standard.md".into(), text: docs::page(&api) });
     let listing = root.join("target/bodies.txt");
     let _ = std::fs::create_dir_all(root.join("target"));
     std::fs::write(&listing, bodies::listing(&api)).map_err(|e| format!("cannot write {}: {e}", listing.display()))?;
     finish(root, outputs, check)?;
     let total = api.functions.len();
-    let done = api.functions.iter().filter(|f| f.special || built.file(f).is_some()).count();
+    let done = api.functions.iter().filter(|f| f.special || f.built).count();
     println!("{done} of {total} functions are built");
     Ok(())
 }
 
-fn face_files(api: &Api, constants: &Constants, built: &built::Built, face: Face, outputs: &mut Vec<Output>) {
-    let folder = format!("crates/abi-{}/src/generated", face.word());
+/// The files of one ABI. Chapters that are the same in both lie in `crates/abi`, once.
+fn abi_files(api: &Api, constants: &Constants, abi: Abi, outputs: &mut Vec<GeneratedFile>) {
+    let folder = format!("crates/abi-{}/src/generated", abi.word());
     let mut modules = String::from(
-        "//! The functions of this interface by chapter.\n//!\n//! Written by `cargo run -p xtask -- codegen`; do not edit.\n\n",
+        "//! The functions of this ABI by chapter.\n//!\n//! Written by `cargo run -p xtask -- codegen`; do not edit.\n\n",
     );
     for chapter in api.chapters.keys() {
-        if let Some(text) = faces::chapter(api, built, face, chapter) {
-            modules.push_str(&format!("mod {chapter};\n"));
-            outputs.push(Output { path: format!("{folder}/{chapter}.rs"), text });
+        let text = bindings::chapter(api, abi, chapter);
+        let shared = text == bindings::chapter(api, abi.other(), chapter);
+        let Some(text) = text else { continue };
+        let home = if shared { SHARED } else { &folder };
+        if shared {
+            modules.push_str(&format!("#[path = \"../../../abi/generated/{chapter}.rs\"]\n"));
+        }
+        modules.push_str(&format!("mod {chapter};\n"));
+        let path = format!("{home}/{chapter}.rs");
+        if outputs.iter().all(|output| output.path != path) {
+            outputs.push(GeneratedFile { path, text });
         }
     }
     modules.push_str("pub mod tables;\n");
-    outputs.push(Output { path: format!("{folder}/mod.rs"), text: modules });
-    let text = match face {
-        Face::Standard => tables::standard(constants),
-        Face::Mpich => tables::mpich(constants),
+    outputs.push(GeneratedFile { path: format!("{folder}/mod.rs"), text: modules });
+    let text = match abi {
+        Abi::Standard => tables::standard(constants),
+        Abi::Mpich => tables::mpich(constants),
     };
-    outputs.push(Output { path: format!("{folder}/tables.rs"), text });
+    outputs.push(GeneratedFile { path: format!("{folder}/tables.rs"), text });
 }
 
-fn finish(root: &Path, outputs: Vec<Output>, check: bool) -> Result<(), String> {
+fn finish(root: &Path, outputs: Vec<GeneratedFile>, check: bool) -> Result<(), String> {
     let mut stale = Vec::new();
     for output in outputs {
         let text = if output.path.ends_with(".rs") { format_rust(root, &output)? } else { output.text };
@@ -94,7 +104,7 @@ fn finish(root: &Path, outputs: Vec<Output>, check: bool) -> Result<(), String> 
     Err(format!("not current: {}; run `cargo run -p xtask -- codegen` and check in what it writes", stale.join(", ")))
 }
 
-fn format_rust(root: &Path, output: &Output) -> Result<String, String> {
+fn format_rust(root: &Path, output: &GeneratedFile) -> Result<String, String> {
     let failed = |what: String| format!("rustfmt of {}: {what}", output.path);
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--config-path"])

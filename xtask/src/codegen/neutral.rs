@@ -9,8 +9,8 @@ use crate::constants::{Constant, Constants};
 pub fn constants(all: &Constants) -> String {
     let mut text = String::from(
         "//! Constants in the neutral numbering, which is that of the standard ABI (MPI 5.0, chapter 20 and appendix A).\n\
-         //!\n\ Written by `cargo run -p xtask -- codegen` from api/constants.toml and
-         //!api/errors.toml; do not edit.\n\n\
+         //!\n\
+         //! Written by `cargo run -p xtask -- codegen` from api/constants.toml and api/errors.toml; do not edit.\n\n\
          use crate::face::Handle;\n\n",
     );
     for c in &all.constants {

@@ -1,9 +1,9 @@
-//! Writes `crates/abi-*/src/generated/tables.rs`: how the numbers of a face and the neutral ones
+//! Writes `crates/abi-*/src/generated/tables.rs`: how the numbers of an ABI and the neutral ones
 //! translate, and its limits.
 
 use std::fmt::Write;
 
-use crate::api::Face;
+use crate::api::Abi;
 use crate::constants::Constants;
 use crate::kinds;
 
@@ -42,11 +42,11 @@ const INTS: &[&str] = &[
 /// Kinds that are sets of bits.
 const FLAGS: &[&str] = &["access_mode", "assertion"];
 
-/// Sizes of strings: both faces.
-fn limits(all: &Constants, face: Face) -> String {
+/// Sizes of strings: both ABIs.
+fn limits(all: &Constants, abi: Abi) -> String {
     let mut text = String::from("/// Room that programs give to strings, in bytes.\npub mod limits {\n");
     for c in all.constants.iter().filter(|c| c.kind == "limit" && c.name.starts_with("MPI_MAX")) {
-        if let Some(n) = c.number(face) {
+        if let Some(n) = c.number(abi) {
             let _ = writeln!(text, "    /// {}\n    pub const {}: usize = {n};", c.name, c.rust_name());
         }
     }
@@ -54,18 +54,17 @@ fn limits(all: &Constants, face: Face) -> String {
     text
 }
 
-/// The standard face: nothing is translated.
+/// The standard ABI: nothing is translated.
 pub fn standard(all: &Constants) -> String {
-    format!("{HEAD}{}", limits(all, Face::Standard))
+    format!("{HEAD}{}", limits(all, Abi::Standard))
 }
 
-/// The MPICH face.
+/// The MPICH ABI.
 pub fn mpich(all: &Constants) -> String {
     let mut text = String::from(HEAD);
     text.push_str(
         "use towpath_mpi::Handle;\n\n\
-         /// Stands for a number that this interface does not know but that means something
-         /// inside.\n\
+         /// Stands for a number that this interface does not know but that means something inside.\n\
          const UNKNOWN: i32 = i32::MIN;\n\n",
     );
     for kind in INTS {
@@ -80,13 +79,13 @@ pub fn mpich(all: &Constants) -> String {
         }
     }
     datatypes(all, &mut text);
-    text.push_str(&limits(all, Face::Mpich));
+    text.push_str(&limits(all, Abi::Mpich));
     text
 }
 
 fn ints(all: &Constants, kind: &str, text: &mut String) {
     let pairs = all.pairs(kind);
-    // Codes hold a class and more: the face writes their translation by hand.
+    // Codes hold a class and more: the ABI crate writes their translation by hand.
     let kind = if kind == "error_class" { "bare_class" } else { kind };
     let _ = write!(
         text,

@@ -8,30 +8,30 @@ use crate::prelude::*;
 
 export! {
     PMPIX_Grequest_class_allocate, MPIX_Grequest_class_allocate(greq_class: c_int, extra_state: *mut c_void, request: *mut MPI_Request) {
-        call(557, || Target::None, || Err(not_built()))
+        call(557, || ErrhandlerOwner::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPIX_Grequest_class_create, MPIX_Grequest_class_create(query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, poll_fn: *const c_void, wait_fn: *const c_void, greq_class: *mut c_int) {
-        call(558, || Target::None, || Err(not_built()))
+        call(558, || ErrhandlerOwner::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPIX_Grequest_start, MPIX_Grequest_start(query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, poll_fn: *const c_void, wait_fn: *const c_void, extra_state: *mut c_void, request: *mut MPI_Request) {
-        call(559, || Target::None, || Err(not_built()))
+        call(559, || ErrhandlerOwner::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPIX_Type_iov, MPIX_Type_iov(datatype: MPI_Datatype, iov_offset: i64, iov: *mut *mut c_void, max_iov_len: i64, actual_iov_len: *mut i64) {
-        call(586, || Target::None, || Err(not_built()))
+        call(586, || ErrhandlerOwner::None, || Err(not_built()))
     }
 }
 
 export! {
     PMPIX_Type_iov_len, MPIX_Type_iov_len(datatype: MPI_Datatype, max_iov_bytes: i64, iov_len: *mut i64, actual_iov_bytes: *mut i64) {
-        call(587, || Target::None, || Err(not_built()))
+        call(587, || ErrhandlerOwner::None, || Err(not_built()))
     }
 }

@@ -1,9 +1,10 @@
-//! Checks of the arguments of collective calls; what they return is what plans are made of.
+//! Argument checks of collective calls. They return the buffers and blocks that plans are built
+//! from.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use towpath_collective::inter::Side;
+use towpath_collective::inter::RootSide;
 use towpath_collective::{Blocks, Buffer, Element};
 
 use crate::comm::Comm;
@@ -12,9 +13,9 @@ use crate::datatypes::{self, Type};
 use crate::error::{Result, fail};
 use crate::face::{Handle, HandleArray, Integers};
 
-/// The names of the arguments that describe one buffer, for sentences.
+/// The names of the arguments that describe one buffer, for error messages.
 #[derive(Clone, Copy)]
-pub(super) struct Names {
+pub(super) struct ArgumentNames {
     pub(super) buffer: &'static str,
     pub(super) count: &'static str,
     pub(super) displacements: &'static str,
@@ -22,23 +23,24 @@ pub(super) struct Names {
 }
 
 /// The send side.
-pub(super) const SEND: Names =
-    Names { buffer: "sendbuf", count: "sendcount", displacements: "sdispls", datatype: "sendtype" };
+pub(super) const SEND: ArgumentNames =
+    ArgumentNames { buffer: "sendbuf", count: "sendcount", displacements: "sdispls", datatype: "sendtype" };
 /// The receive side.
-pub(super) const RECEIVE: Names =
-    Names { buffer: "recvbuf", count: "recvcount", displacements: "rdispls", datatype: "recvtype" };
-/// The only buffer of a broadcast.
-pub(super) const BUFFER: Names = Names { buffer: "buffer", count: "count", displacements: "", datatype: "datatype" };
+pub(super) const RECEIVE: ArgumentNames =
+    ArgumentNames { buffer: "recvbuf", count: "recvcount", displacements: "rdispls", datatype: "recvtype" };
+/// The buffer of a broadcast.
+pub(super) const BUFFER: ArgumentNames =
+    ArgumentNames { buffer: "buffer", count: "count", displacements: "", datatype: "datatype" };
 
-/// Is it MPI_IN_PLACE?
+/// True if the buffer is MPI_IN_PLACE.
 pub(super) fn is_in_place(buffer: *const c_void) -> bool {
     buffer as usize == 1
 }
 
-/// Looks up a datatype that must be committed. The call starts nothing before it has made elements
-/// of it, which share the datatype.
+/// Looks up a datatype, which must be committed. The reference may be used only until the call is
+/// started; the elements made from it share the datatype.
 pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> {
-    // SAFETY: used until the arguments are checked, before anything is started.
+    // SAFETY: the reference is used only while arguments are checked, before anything is started.
     let kind = unsafe { datatypes::borrow(handle, name) }?;
     if !kind.committed() {
         fail!(ERR_TYPE, "argument {name} is not committed; call MPI_Type_commit first");
@@ -46,16 +48,16 @@ pub(super) fn datatype<'a>(handle: Handle, name: &str) -> Result<&'a Arc<Type>> 
     Ok(kind)
 }
 
-/// The datatype of `count` elements: MPI_BYTE for no elements of MPI_DATATYPE_NULL or of a datatype
-/// that is not committed, which MPICH and Intel MPI take in MPI_Bcast, MPI_Alltoallw and most
-/// neighbourhood calls.
+/// The datatype of `count` elements: MPI_BYTE instead of MPI_DATATYPE_NULL or an uncommitted
+/// datatype if the count is zero. MPICH and Intel MPI accept these in MPI_Bcast, MPI_Alltoallw and
+/// most neighbourhood calls.
 pub(super) fn of_elements(count: i64, handle: Handle) -> Handle {
     let unusable = || datatypes::lookup(handle, "datatype").is_ok_and(|kind| !kind.committed());
     if count == 0 && (handle == DATATYPE_NULL || unusable()) { BYTE } else { handle }
 }
 
-/// Checks a count and the buffer that holds so many elements.
-pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Names) -> Result<()> {
+/// Checks a count and the buffer that holds `count` elements.
+pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: ArgumentNames) -> Result<()> {
     if !kind.can_have(count) {
         return datatypes::bad_count(count, kind, names.count);
     }
@@ -68,8 +70,8 @@ pub(super) fn check(pointer: *const c_void, count: i64, kind: &Type, names: Name
     Ok(())
 }
 
-/// `count` elements.
-pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: Names) -> Result<Buffer> {
+/// A buffer of `count` elements.
+pub(super) fn buffer(pointer: *const c_void, count: i64, handle: Handle, names: ArgumentNames) -> Result<Buffer> {
     let kind = datatype(handle, names.datatype)?;
     check(pointer, count, kind, names)?;
     Ok(Buffer { pointer: pointer.cast_mut().cast(), count, element: Element::of(&kind.datatype) })
@@ -82,7 +84,7 @@ pub(super) fn blocks(
     count: i64,
     handle: Handle,
     number: usize,
-    names: Names,
+    names: ArgumentNames,
 ) -> Result<Blocks> {
     let kind = datatype(handle, names.datatype)?;
     check(pointer, count, kind, names)?;
@@ -93,7 +95,7 @@ pub(super) fn blocks(
 }
 
 #[cold]
-fn too_many<T>(count: i64, number: usize, names: Names) -> Result<T> {
+fn too_many<T>(count: i64, number: usize, names: ArgumentNames) -> Result<T> {
     fail!(
         ERR_COUNT,
         "argument {} is {count}; {number} blocks of so many elements do not fit in a signed 64-bit address",
@@ -101,8 +103,8 @@ fn too_many<T>(count: i64, number: usize, names: Names) -> Result<T> {
     )
 }
 
-/// Reads `number` values of an array of ints or counts, whose name is that of one value and an
-/// ending.
+/// Reads `number` values of an array of ints or counts. The array is called `name` followed by
+/// `ending`.
 ///
 /// # Safety
 /// Unless it is NULL, the array must have `number` elements.
@@ -110,16 +112,16 @@ unsafe fn read(array: Integers, number: usize, name: &str, ending: &str) -> Resu
     if array.is_null() && number > 0 {
         fail!(ERR_ARG, "the array {name}{ending} is NULL; pass an array of {number} elements");
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the array has `number` elements (this function's contract), and `index` is less.
     Ok((0..number).map(|index| unsafe { array.get(index) }).collect())
 }
 
-/// Reads `number` counts, none negative.
+/// Reads `number` counts and rejects negative ones.
 ///
 /// # Safety
 /// As [`read`].
 pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Result<Box<[i64]>> {
-    // SAFETY: promised by the caller.
+    // SAFETY: the array is NULL or has `number` elements (this function's contract).
     let counts = unsafe { read(array, number, name, "s") }?;
     if let Some(index) = counts.iter().position(|&count| count < 0) {
         fail!(ERR_COUNT, "element {index} of {name}s is {}; it must not be negative", counts[index]);
@@ -127,17 +129,17 @@ pub(super) unsafe fn counts(array: Integers, number: usize, name: &str) -> Resul
     Ok(counts)
 }
 
-/// Refuses blocks that together have more bytes than fit in 63 bits.
-fn check_sum(mut bytes: impl Iterator<Item = i64>, names: Names) -> Result<()> {
+/// Rejects blocks whose total length does not fit in 63 bits.
+fn check_sum(mut bytes: impl Iterator<Item = i64>, names: ArgumentNames) -> Result<()> {
     if bytes.try_fold(0i64, i64::checked_add).is_none() {
         fail!(ERR_COUNT, "the blocks of {}s together have more than 2^63 - 1 bytes", names.count);
     }
     Ok(())
 }
 
-/// Refuses a block with bytes further from the buffer than fits in 63 bits; `offset` is where its
-/// first element is, if that is a number. What stands beside a count of zero means nothing.
-fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: Names) -> Result<()> {
+/// Rejects a block that ends too far from the buffer for 63 bits. `offset` is the distance of its
+/// first element; `None` if that overflows. The displacement of an empty block has no meaning.
+fn check_offset(offset: Option<i64>, count: i64, kind: &Type, index: usize, names: ArgumentNames) -> Result<()> {
     let (first, length) = kind.datatype.span(count);
     let end = offset.and_then(|offset| offset.checked_add(first)?.checked_add(length));
     if end.is_none() && count > 0 && kind.datatype.size() > 0 {
@@ -156,10 +158,10 @@ pub(super) unsafe fn varying(
     displacements: Integers,
     handle: Handle,
     number: usize,
-    names: Names,
+    names: ArgumentNames,
 ) -> Result<Blocks> {
     let kind = datatype(handle, names.datatype)?;
-    // SAFETY: promised by the caller.
+    // SAFETY: the arrays have `number` elements (this function's contract).
     let (counts, displacements) =
         unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
     check(pointer, counts.iter().copied().max().unwrap_or(0), kind, names)?;
@@ -171,7 +173,7 @@ pub(super) unsafe fn varying(
     Ok(Blocks::Varying { pointer: pointer.cast_mut().cast(), counts, displacements, element })
 }
 
-/// Blocks with counts, displacements in bytes, and a datatype each.
+/// Blocks with counts, displacements in bytes, and a datatype for each block.
 ///
 /// # Safety
 /// The arrays must have `number` elements.
@@ -181,19 +183,19 @@ pub(super) unsafe fn mixed(
     displacements: Integers,
     types: HandleArray,
     number: usize,
-    names: Names,
+    names: ArgumentNames,
 ) -> Result<Blocks> {
     if types.is_null() && number > 0 {
         fail!(ERR_ARG, "the array {}s is NULL; pass an array of {number} datatypes", names.datatype);
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the arrays have `number` elements (this function's contract).
     let (counts, displacements) =
         unsafe { (counts(sizes, number, names.count)?, read(displacements, number, names.displacements, "")?) };
-    // The displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a buffer too.
+    // Displacements are in bytes, so NULL (MPI_BOTTOM) with absolute addresses is a valid buffer.
     let address = if pointer.is_null() { std::ptr::without_provenance(usize::MAX) } else { pointer };
     let (mut elements, mut bytes) = (Vec::with_capacity(number), Vec::with_capacity(number));
     for (index, &count) in counts.iter().enumerate() {
-        // SAFETY: promised by the caller.
+        // SAFETY: `types` has `number` elements (this function's contract), and `index` is less.
         let handle = of_elements(count, unsafe { types.get(index) });
         let kind = datatype(handle, &format!("{}s[{index}]", names.datatype))?;
         check(address, count, kind, names)?;
@@ -205,8 +207,8 @@ pub(super) unsafe fn mixed(
     Ok(Blocks::Mixed { pointer: pointer.cast_mut().cast(), counts, displacements, elements: elements.into() })
 }
 
-/// Refuses buffers that share bytes (6.2), where both begin at the same address; of other overlaps
-/// nothing is known.
+/// Rejects buffers that share bytes (6.2) if both begin at the same address. Other overlaps are not
+/// detected.
 #[inline]
 pub(super) fn apart(send: &Blocks, sends: usize, receive: &Blocks, receives: usize) -> Result<()> {
     let may = send.pointer() == receive.pointer() && !send.pointer().is_null() && sends > 0 && receives > 0;
@@ -236,7 +238,7 @@ pub(crate) fn aliased<T>() -> Result<T> {
     )
 }
 
-/// The root of a call in one group.
+/// The root of a call on an intracommunicator.
 pub(super) fn root(comm: &Comm, root: i32) -> Result<usize> {
     let ranks = comm.group.peers.len();
     match usize::try_from(root) {
@@ -245,13 +247,13 @@ pub(super) fn root(comm: &Comm, root: i32) -> Result<usize> {
     }
 }
 
-/// The side of this rank in a rooted call between groups.
-pub(super) fn side(comm: &Comm, root: i32) -> Result<Side> {
+/// The role of this rank in a rooted call on an intercommunicator.
+pub(super) fn side(comm: &Comm, root: i32) -> Result<RootSide> {
     let ranks = comm.targets().len();
     match root {
-        ROOT => Ok(Side::Root),
-        PROC_NULL => Ok(Side::Idle),
-        _ if root >= 0 && (root as usize) < ranks => Ok(Side::Leaf { root: root as usize }),
+        ROOT => Ok(RootSide::Root),
+        PROC_NULL => Ok(RootSide::Idle),
+        _ if root >= 0 && (root as usize) < ranks => Ok(RootSide::Leaf { root: root as usize }),
         _ => fail!(
             ERR_ROOT,
             "argument root is {root}; on an intercommunicator it is MPI_ROOT, MPI_PROC_NULL or a rank of the remote \

@@ -1,5 +1,5 @@
-//! Where collective calls happen and how their plans are run: at once, in a request, or again and
-//! again.
+//! How collective calls are run: at once over a board, by multicast or by messages, in a request,
+//! or repeatedly.
 
 use std::sync::Arc;
 
@@ -9,9 +9,10 @@ use towpath_collective::{Call, Operation, Plan, PlanError, Selection};
 use towpath_engine::messages::Team;
 
 use crate::boards;
-use crate::comm::{Comm, Form};
+use crate::comm::{CallForm, Comm};
 use crate::error::Result;
 use crate::face::Handle;
+use crate::info;
 use crate::internal::{plan_failed, run};
 use crate::multicast;
 use crate::persistent::{Start, create_by};
@@ -19,167 +20,173 @@ use crate::request_table;
 use crate::world;
 
 /// The communicator of a call as plans see it.
-pub(super) struct Ground<'a> {
+pub(super) struct CommView<'a> {
     pub(super) comm: &'a Arc<Comm>,
     selection: &'a Selection,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> CommView<'a> {
     /// Looks up the communicator.
-    pub(super) fn new(comm: Handle) -> Result<Ground<'a>> {
-        // SAFETY: to free a communicator is collective over it, and a program must not call that
-        // before another collective call on it has returned (6.14). A call that only starts
-        // something is done with the communicator when it has.
+    pub(super) fn new(comm: Handle) -> Result<CommView<'a>> {
+        // SAFETY: freeing a communicator is collective over it, and a program must not do so before
+        // another collective call on it has returned (6.14). The reference is not used after this
+        // call returns.
         let comm = unsafe { world::borrow_comm(comm) }?;
-        Ok(Ground { comm, selection: world::selection()? })
+        Ok(CommView { comm, selection: world::selection()? })
     }
 
-    /// My group.
+    /// The local group.
     fn team(&self) -> Team {
         self.comm.common_team(Plane::Collective)
     }
 
-    /// What plan builders want to know of my group.
+    /// What plan builders need to know about the local group.
     fn call<'t>(&'t self, team: &'t Team) -> Call<'t> {
         Call { team, selection: self.selection }
     }
 
-    /// Both groups of an intercommunicator, of which `team` is mine.
+    /// Both groups of an intercommunicator; `team` is the local one.
     fn bridge<'t>(&'t self, team: &'t Team) -> Bridge<'t> {
         let remote = self.comm.remote.as_ref().expect("asked for intercommunicators only");
         Bridge { call: self.call(team), remote: &remote.group.peers }
     }
 
-    /// My rank in my group.
+    /// Rank of this process in the local group.
     pub(super) fn rank(&self) -> usize {
         self.comm.rank
     }
 
-    /// Ranks of my group.
+    /// Size of the local group.
     pub(super) fn size(&self) -> usize {
         self.comm.group.peers.len()
     }
 
-    /// Ranks with which blocks are exchanged: those of the remote group, if there is one.
+    /// Number of ranks that blocks are exchanged with: those of the remote group, if there is one.
     pub(super) fn partners(&self) -> usize {
         self.comm.targets().len()
     }
 
-    /// The call on one group.
+    /// A call on an intracommunicator.
     pub(super) fn with(self, operation: Operation) -> Result<Prepared<'a>> {
-        Ok(Prepared { ground: self, work: Work::Operation(operation) })
+        Ok(Prepared { view: self, work: CollectiveWork::Operation(operation) })
     }
 
-    /// A call that is always a plan of messages.
+    /// A call that always runs by a plan of messages.
     pub(super) fn planned(
         self,
         plan: impl FnOnce(&Call) -> std::result::Result<Plan, PlanError>,
     ) -> Result<Prepared<'a>> {
         let plan = plan(&self.call(&self.team())).map_err(plan_failed)?;
-        Ok(Prepared { ground: self, work: Work::Plan(plan) })
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
     }
 
-    /// The call between two groups, with its plan.
+    /// A call on an intercommunicator, with its plan.
     pub(super) fn across(
         self,
         plan: impl FnOnce(&Bridge) -> std::result::Result<Plan, PlanError>,
     ) -> Result<Prepared<'a>> {
         let team = self.team();
         let plan = plan(&self.bridge(&team)).map_err(plan_failed)?;
-        Ok(Prepared { ground: self, work: Work::Plan(plan) })
+        Ok(Prepared { view: self, work: CollectiveWork::Plan(plan) })
     }
 }
 
-enum Work {
+enum CollectiveWork {
     Operation(Operation),
     Plan(Plan),
 }
 
 /// A call whose arguments are checked.
-pub(super) struct Prepared<'a> {
-    ground: Ground<'a>,
-    work: Work,
+pub struct Prepared<'a> {
+    view: CommView<'a>,
+    work: CollectiveWork,
 }
 
 impl Prepared<'_> {
-    /// The plan of messages for it, and its number in the order of the communicator's calls.
-    fn plan(self, form: Form) -> Result<(Plan, u32)> {
-        let comm = self.ground.comm;
+    /// The plan of messages, and the sequence number of the call on the communicator.
+    fn plan(self, form: CallForm) -> Result<(Plan, u32)> {
+        let comm = self.view.comm;
         Ok((self.unnumbered()?, comm.next_sequence(form)))
     }
 
-    /// The plan of messages for it.
+    /// The plan of messages.
     fn unnumbered(self) -> Result<Plan> {
         match self.work {
-            Work::Operation(operation) => operation.plan(&self.ground.call(&self.ground.team())).map_err(plan_failed),
-            Work::Plan(plan) => Ok(plan),
+            CollectiveWork::Operation(operation) => {
+                operation.plan(&self.view.call(&self.view.team())).map_err(plan_failed)
+            }
+            CollectiveWork::Plan(plan) => Ok(plan),
         }
     }
 
-    /// Runs it to its end: over the board of the communicator or by multicast where that is
-    /// quicker, else by messages.
+    /// Runs the call to completion: over the communicator's board or by multicast if that is
+    /// faster, else by messages.
     ///
     /// # Safety
     /// The memory that the call names must live during the call.
-    pub(super) unsafe fn wait(self) -> Result<()> {
-        if let Work::Operation(operation) = &self.work
-            // SAFETY: promised by the caller.
-            && let Some(outcome) = unsafe { boards::try_execute(self.ground.comm, operation, self.ground.selection) }
+    pub unsafe fn wait(self) -> Result<()> {
+        if let CollectiveWork::Operation(operation) = &self.work
+            // SAFETY: the memory that the operation names lives during the call (this function's
+            // contract).
+            && let Some(outcome) = unsafe { boards::try_execute(self.view.comm, operation, self.view.selection) }
         {
             return outcome;
         }
-        if let Work::Operation(operation) = &self.work
-            // SAFETY: promised by the caller.
-            && let Some(outcome) = unsafe { multicast::try_execute(self.ground.comm, operation, self.ground.selection) }
+        if let CollectiveWork::Operation(operation) = &self.work
+            // SAFETY: the memory that the operation names lives during the call (this function's
+            // contract).
+            && let Some(outcome) = unsafe { multicast::try_execute(self.view.comm, operation, self.view.selection) }
         {
             return outcome;
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: the memory that the call names lives during the call (this function's contract).
         unsafe { self.wait_by_messages() }
     }
 
-    /// Whether the communicator has a board already.
+    /// True if the communicator already has a board.
     pub(super) fn has_board(&self) -> bool {
-        boards::has_one(self.ground.comm)
+        boards::has_one(self.view.comm)
     }
 
-    /// Runs it to its end by messages.
+    /// Runs the call to completion by messages.
     ///
     /// # Safety
     /// As [`Prepared::wait`].
     pub(super) unsafe fn wait_by_messages(self) -> Result<()> {
-        let (plan, sequence) = self.plan(Form::Blocking)?;
-        // SAFETY: promised by the caller.
+        let (plan, sequence) = self.plan(CallForm::Blocking)?;
+        // SAFETY: the memory that the plan names lives during the call (this function's contract).
         unsafe { run(plan, sequence) }
     }
 
-    /// Starts it and names it by a request.
+    /// Starts the call and returns a request for it.
     ///
     /// # Safety
     /// The memory that the call names must live until the request is complete.
-    pub(super) unsafe fn begin(self) -> Result<Handle> {
-        let comm = self.ground.comm;
+    pub unsafe fn begin(self) -> Result<Handle> {
+        let comm = self.view.comm;
         let plan = self.unnumbered()?;
         let lane = world::lane()?;
         let request = lane.with(|state| {
             let place = state.requests.place()?;
-            // SAFETY: promised by the caller.
-            let run = Box::new(unsafe { plan.start(comm.next_sequence(Form::Nonblocking)) });
+            // SAFETY: the memory that the plan names lives until the request is complete (this
+            // function's contract).
+            let run = Box::new(unsafe { plan.start(comm.next_sequence(CallForm::Nonblocking)) });
             let id = state.runs.add(run, &mut state.engine);
-            Ok(state.requests.fill(place, request_table::Work::Run(id), comm.handle(), None))
+            Ok(state.requests.fill(place, request_table::RequestWork::Run(id), comm.handle(), None))
         });
         lane.nudge();
         request
     }
 
-    /// Makes a persistent request of it.
+    /// Creates a persistent request for the call. No info keys are known.
     ///
     /// # Safety
     /// The memory that the call names must live whenever the request is active.
-    pub(super) unsafe fn keep(self) -> Result<Handle> {
-        let comm = self.ground.comm;
+    pub unsafe fn keep(self, info: Handle) -> Result<Handle> {
+        info::known(info)?;
+        let comm = self.view.comm;
         let plan = self.unnumbered()?;
-        let start = || Start::Collective(Some(Box::new(plan.hold(comm.next_sequence(Form::Persistent)))));
+        let start = || Start::Collective(Some(Box::new(plan.hold(comm.next_sequence(CallForm::Persistent)))));
         create_by(start, comm.handle())
     }
 }

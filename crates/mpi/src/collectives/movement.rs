@@ -1,94 +1,100 @@
-//! Collectives that move data: arguments checked (MPI 5.0, sections 6.3 to 6.8).
+//! Collectives that move data: checks of their arguments (MPI 5.0, sections 6.3 to 6.8).
 //!
-//! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must
-//! be as long as the standard asks.
+//! All functions but [`barrier`] are unsafe for the same reason: arrays of counts, displacements
+//! and datatypes must have the lengths that the standard requires.
 
 use std::ffi::c_void;
 
 use towpath_collective::allgather::Allgather;
 use towpath_collective::alltoall::Alltoall;
 use towpath_collective::gather::Gather;
-use towpath_collective::inter::{self, Side};
+use towpath_collective::inter::{self, RootSide};
 use towpath_collective::scatter::Scatter;
 use towpath_collective::{Blocks, Buffer, Operation};
 
 use super::arguments::{self, BUFFER, RECEIVE, SEND, is_in_place};
-use super::execution::{Ground, Prepared};
+use super::execution::{CommView, Prepared};
 use crate::error::Result;
 use crate::face::{Handle, HandleArray, Integers};
 
 /// MPI_Barrier.
-pub(super) fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    if ground.comm.is_inter() { ground.across(inter::barrier) } else { ground.with(Operation::Barrier) }
+pub fn barrier<'a>(comm: Handle) -> Result<Prepared<'a>> {
+    let view = CommView::new(comm)?;
+    if view.comm.is_inter() { view.across(inter::barrier) } else { view.with(Operation::Barrier) }
 }
 
 /// MPI_Bcast.
-pub(super) unsafe fn bcast<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn bcast<'a>(
     buffer: *mut c_void,
     count: i64,
     datatype: Handle,
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let data = || arguments::buffer(buffer, count, arguments::of_elements(count, datatype), BUFFER);
-    if !ground.comm.is_inter() {
-        let root = arguments::root(ground.comm, root)?;
-        return ground.with(Operation::Bcast { root, data: data()? });
+    if !view.comm.is_inter() {
+        let root = arguments::root(view.comm, root)?;
+        return view.with(Operation::Bcast { root, data: data()? });
     }
-    match arguments::side(ground.comm, root)? {
-        Side::Idle => ground.across(inter::nothing),
+    match arguments::side(view.comm, root)? {
+        RootSide::Idle => view.across(inter::nothing),
         side => {
             let data = data()?;
-            ground.across(|bridge| inter::bcast(bridge, side, &data))
+            view.across(|bridge| inter::bcast(bridge, side, &data))
         }
     }
 }
 
-/// The two sides of a gather or scatter.
+/// The arguments of a gather or scatter.
 struct Rooted {
     root: usize,
-    /// What this rank has of its own; `None` in place at the root.
+    /// This rank's own block; `None` in place at the root.
     own: Option<Buffer>,
-    /// All blocks, at the root.
+    /// The blocks of all ranks, at the root.
     all: Option<Blocks>,
 }
 
-/// Checks the arguments of a rooted call in one group.
+/// Checks the arguments of a rooted call on an intracommunicator.
 fn rooted(
-    ground: &Ground,
+    view: &CommView,
     root: i32,
     own_pointer: *const c_void,
     own: impl FnOnce() -> Result<Buffer>,
     all: impl FnOnce() -> Result<Blocks>,
 ) -> Result<Rooted> {
-    let root = arguments::root(ground.comm, root)?;
-    let at_root = ground.rank() == root;
+    let root = arguments::root(view.comm, root)?;
+    let at_root = view.rank() == root;
     let own = if at_root && is_in_place(own_pointer) { None } else { Some(own()?) };
     let all = if at_root { Some(all()?) } else { None };
     if let (Some(own), Some(all)) = (&own, &all) {
-        arguments::apart_from(own, all, ground.partners())?;
+        arguments::apart_from(own, all, view.partners())?;
     }
     Ok(Rooted { root, own, all })
 }
 
-/// Checks the arguments of a rooted call between groups.
+/// Checks the arguments of a rooted call on an intercommunicator.
 fn across(
-    ground: &Ground,
+    view: &CommView,
     root: i32,
     own: impl FnOnce() -> Result<Buffer>,
     all: impl FnOnce() -> Result<Blocks>,
-) -> Result<(Side, Option<Buffer>, Option<Blocks>)> {
-    Ok(match arguments::side(ground.comm, root)? {
-        Side::Root => (Side::Root, None, Some(all()?)),
-        Side::Idle => (Side::Idle, None, None),
-        leaf @ Side::Leaf { .. } => (leaf, Some(own()?), None),
+) -> Result<(RootSide, Option<Buffer>, Option<Blocks>)> {
+    Ok(match arguments::side(view.comm, root)? {
+        RootSide::Root => (RootSide::Root, None, Some(all()?)),
+        RootSide::Idle => (RootSide::Idle, None, None),
+        leaf @ RootSide::Leaf { .. } => (leaf, Some(own()?), None),
     })
 }
 
 /// MPI_Gather.
-pub(super) unsafe fn gather<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn gather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -98,19 +104,22 @@ pub(super) unsafe fn gather<'a>(
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let own = || arguments::buffer(sendbuf, sendcount, sendtype, SEND);
-    let all = || arguments::blocks(recvbuf, recvcount, recvtype, ground.partners(), RECEIVE);
-    if !ground.comm.is_inter() {
-        let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
-        return ground.with(Operation::Gather(Gather { root, send: own, receive: all }));
+    let all = || arguments::blocks(recvbuf, recvcount, recvtype, view.partners(), RECEIVE);
+    if !view.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&view, root, sendbuf, own, all)?;
+        return view.with(Operation::Gather(Gather { root, send: own, receive: all }));
     }
-    let (side, own, all) = across(&ground, root, own, all)?;
-    ground.across(|bridge| inter::gather(bridge, side, own.as_ref(), all.as_ref()))
+    let (side, own, all) = across(&view, root, own, all)?;
+    view.across(|bridge| inter::gather(bridge, side, own.as_ref(), all.as_ref()))
 }
 
 /// MPI_Gatherv.
-pub(super) unsafe fn gatherv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn gatherv<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -121,20 +130,23 @@ pub(super) unsafe fn gatherv<'a>(
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let own = || arguments::buffer(sendbuf, sendcount, sendtype, SEND);
-    // SAFETY: the program's arrays have an element for each rank.
-    let all = || unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, ground.partners(), RECEIVE) };
-    if !ground.comm.is_inter() {
-        let Rooted { root, own, all } = rooted(&ground, root, sendbuf, own, all)?;
-        return ground.with(Operation::Gatherv(Gather { root, send: own, receive: all }));
+    // SAFETY: the arrays have an element for each rank (this function's contract).
+    let all = || unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, view.partners(), RECEIVE) };
+    if !view.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&view, root, sendbuf, own, all)?;
+        return view.with(Operation::Gatherv(Gather { root, send: own, receive: all }));
     }
-    let (side, own, all) = across(&ground, root, own, all)?;
-    ground.across(|bridge| inter::gatherv(bridge, side, own.as_ref(), all.as_ref()))
+    let (side, own, all) = across(&view, root, own, all)?;
+    view.across(|bridge| inter::gatherv(bridge, side, own.as_ref(), all.as_ref()))
 }
 
 /// MPI_Scatter.
-pub(super) unsafe fn scatter<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn scatter<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -144,19 +156,22 @@ pub(super) unsafe fn scatter<'a>(
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let own = || arguments::buffer(recvbuf, recvcount, recvtype, RECEIVE);
-    let all = || arguments::blocks(sendbuf, sendcount, sendtype, ground.partners(), SEND);
-    if !ground.comm.is_inter() {
-        let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
-        return ground.with(Operation::Scatter(Scatter { root, send: all, receive: own }));
+    let all = || arguments::blocks(sendbuf, sendcount, sendtype, view.partners(), SEND);
+    if !view.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&view, root, recvbuf, own, all)?;
+        return view.with(Operation::Scatter(Scatter { root, send: all, receive: own }));
     }
-    let (side, own, all) = across(&ground, root, own, all)?;
-    ground.across(|bridge| inter::scatter(bridge, side, all.as_ref(), own.as_ref()))
+    let (side, own, all) = across(&view, root, own, all)?;
+    view.across(|bridge| inter::scatter(bridge, side, all.as_ref(), own.as_ref()))
 }
 
 /// MPI_Scatterv.
-pub(super) unsafe fn scatterv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn scatterv<'a>(
     sendbuf: *const c_void,
     sendcounts: Integers,
     displs: Integers,
@@ -167,39 +182,42 @@ pub(super) unsafe fn scatterv<'a>(
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let own = || arguments::buffer(recvbuf, recvcount, recvtype, RECEIVE);
-    // SAFETY: the program's arrays have an element for each rank.
-    let all = || unsafe { arguments::varying(sendbuf, sendcounts, displs, sendtype, ground.partners(), SEND) };
-    if !ground.comm.is_inter() {
-        let Rooted { root, own, all } = rooted(&ground, root, recvbuf, own, all)?;
-        return ground.with(Operation::Scatterv(Scatter { root, send: all, receive: own }));
+    // SAFETY: the arrays have an element for each rank (this function's contract).
+    let all = || unsafe { arguments::varying(sendbuf, sendcounts, displs, sendtype, view.partners(), SEND) };
+    if !view.comm.is_inter() {
+        let Rooted { root, own, all } = rooted(&view, root, recvbuf, own, all)?;
+        return view.with(Operation::Scatterv(Scatter { root, send: all, receive: own }));
     }
-    let (side, own, all) = across(&ground, root, own, all)?;
-    ground.across(|bridge| inter::scatterv(bridge, side, all.as_ref(), own.as_ref()))
+    let (side, own, all) = across(&view, root, own, all)?;
+    view.across(|bridge| inter::scatterv(bridge, side, all.as_ref(), own.as_ref()))
 }
 
-/// Plans an allgather with checked arguments. In place is allowed in one group only.
+/// Prepares an allgather with checked arguments. In place is allowed on an intracommunicator only.
 fn gathered_everywhere<'a>(
-    ground: Ground<'a>,
+    view: CommView<'a>,
     sendbuf: *const c_void,
     own: impl FnOnce() -> Result<Buffer>,
     receive: Blocks,
 ) -> Result<Prepared<'a>> {
-    let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
+    let send = if is_in_place(sendbuf) && !view.comm.is_inter() { None } else { Some(own()?) };
     if let Some(send) = &send {
-        arguments::apart_from(send, &receive, ground.partners())?;
+        arguments::apart_from(send, &receive, view.partners())?;
     }
     let arguments = Allgather { send, receive };
-    if ground.comm.is_inter() {
-        ground.across(|bridge| inter::allgather(bridge, &arguments))
+    if view.comm.is_inter() {
+        view.across(|bridge| inter::allgather(bridge, &arguments))
     } else {
-        ground.with(Operation::Allgather(arguments))
+        view.with(Operation::Allgather(arguments))
     }
 }
 
 /// MPI_Allgather.
-pub(super) unsafe fn allgather<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn allgather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -208,13 +226,16 @@ pub(super) unsafe fn allgather<'a>(
     recvtype: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    let receive = arguments::blocks(recvbuf, recvcount, recvtype, ground.partners(), RECEIVE)?;
-    gathered_everywhere(ground, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
+    let view = CommView::new(comm)?;
+    let receive = arguments::blocks(recvbuf, recvcount, recvtype, view.partners(), RECEIVE)?;
+    gathered_everywhere(view, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
 }
 
 /// MPI_Allgatherv.
-pub(super) unsafe fn allgatherv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn allgatherv<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -224,33 +245,36 @@ pub(super) unsafe fn allgatherv<'a>(
     recvtype: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    // SAFETY: the program's arrays have an element for each rank.
-    let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, ground.partners(), RECEIVE) }?;
-    gathered_everywhere(ground, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
+    let view = CommView::new(comm)?;
+    // SAFETY: the arrays have an element for each rank (this function's contract).
+    let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, view.partners(), RECEIVE) }?;
+    gathered_everywhere(view, sendbuf, || arguments::buffer(sendbuf, sendcount, sendtype, SEND), receive)
 }
 
-/// Plans an alltoall with checked arguments. In place is allowed in one group only.
+/// Prepares an alltoall with checked arguments. In place is allowed on an intracommunicator only.
 fn exchanged<'a>(
-    ground: Ground<'a>,
+    view: CommView<'a>,
     sendbuf: *const c_void,
     own: impl FnOnce() -> Result<Blocks>,
     receive: Blocks,
 ) -> Result<Prepared<'a>> {
-    let send = if is_in_place(sendbuf) && !ground.comm.is_inter() { None } else { Some(own()?) };
+    let send = if is_in_place(sendbuf) && !view.comm.is_inter() { None } else { Some(own()?) };
     if let Some(send) = &send {
-        arguments::apart(send, ground.partners(), &receive, ground.partners())?;
+        arguments::apart(send, view.partners(), &receive, view.partners())?;
     }
     let arguments = Alltoall { send, receive };
-    if ground.comm.is_inter() {
-        ground.across(|bridge| inter::alltoall(bridge, &arguments))
+    if view.comm.is_inter() {
+        view.across(|bridge| inter::alltoall(bridge, &arguments))
     } else {
-        ground.with(Operation::Alltoall(arguments))
+        view.with(Operation::Alltoall(arguments))
     }
 }
 
 /// MPI_Alltoall.
-pub(super) unsafe fn alltoall<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn alltoall<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -259,14 +283,17 @@ pub(super) unsafe fn alltoall<'a>(
     recvtype: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    let ranks = ground.partners();
+    let view = CommView::new(comm)?;
+    let ranks = view.partners();
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, ranks, RECEIVE)?;
-    exchanged(ground, sendbuf, || arguments::blocks(sendbuf, sendcount, sendtype, ranks, SEND), receive)
+    exchanged(view, sendbuf, || arguments::blocks(sendbuf, sendcount, sendtype, ranks, SEND), receive)
 }
 
 /// MPI_Alltoallv.
-pub(super) unsafe fn alltoallv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn alltoallv<'a>(
     sendbuf: *const c_void,
     sendcounts: Integers,
     sdispls: Integers,
@@ -277,17 +304,20 @@ pub(super) unsafe fn alltoallv<'a>(
     recvtype: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    let ranks = ground.partners();
-    // SAFETY: the program's arrays have an element for each rank.
+    let view = CommView::new(comm)?;
+    let ranks = view.partners();
+    // SAFETY: the arrays have an element for each rank (this function's contract).
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, ranks, RECEIVE) }?;
-    // SAFETY: as above.
+    // SAFETY: the arrays have an element for each rank (this function's contract).
     let send = || unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, ranks, SEND) };
-    exchanged(ground, sendbuf, send, receive)
+    exchanged(view, sendbuf, send, receive)
 }
 
 /// MPI_Alltoallw.
-pub(super) unsafe fn alltoallw<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn alltoallw<'a>(
     sendbuf: *const c_void,
     sendcounts: Integers,
     sdispls: Integers,
@@ -298,11 +328,11 @@ pub(super) unsafe fn alltoallw<'a>(
     recvtypes: HandleArray,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    let ranks = ground.partners();
-    // SAFETY: the program's arrays have an element for each rank.
+    let view = CommView::new(comm)?;
+    let ranks = view.partners();
+    // SAFETY: the arrays have an element for each rank (this function's contract).
     let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, ranks, RECEIVE) }?;
-    // SAFETY: as above.
+    // SAFETY: the arrays have an element for each rank (this function's contract).
     let send = || unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, ranks, SEND) };
-    exchanged(ground, sendbuf, send, receive)
+    exchanged(view, sendbuf, send, receive)
 }

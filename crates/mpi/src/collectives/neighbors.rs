@@ -1,4 +1,4 @@
-//! The neighbourhood collectives: arguments checked (MPI 5.0, section 8.6).
+//! The neighbourhood collectives: checks of their arguments (MPI 5.0, section 8.6).
 //!
 //! Every function is unsafe for the same reason: arrays of counts, displacements and datatypes must
 //! have an element for each neighbour.
@@ -8,18 +8,18 @@ use std::ffi::c_void;
 use towpath_collective::neighborhood::{Given, Neighborly, Neighbors};
 
 use super::arguments::{self, RECEIVE, SEND};
-use super::exchange::Among;
-use super::execution::Ground;
+use super::exchange::NeighborCall;
+use super::execution::CommView;
 use crate::error::{Result, fail};
 use crate::face::{Handle, HandleArray, Integers};
 use crate::topology::Topology;
 
 /// A communicator with its neighbours.
-fn ground<'a>(comm: Handle) -> Result<(Ground<'a>, &'a Neighbors)> {
-    let ground = Ground::new(comm)?;
-    let Some(topology) = &ground.comm.topology else { return no_topology() };
-    let neighbors = ground.comm.neighbors.get_or_init(|| listed(topology, ground.rank()));
-    Ok((ground, neighbors))
+fn view<'a>(comm: Handle) -> Result<(CommView<'a>, &'a Neighbors)> {
+    let view = CommView::new(comm)?;
+    let Some(topology) = &view.comm.topology else { return no_topology() };
+    let neighbors = view.comm.neighbors.get_or_init(|| listed(topology, view.rank()));
+    Ok((view, neighbors))
 }
 
 #[cold]
@@ -31,7 +31,7 @@ fn no_topology<T>() -> Result<T> {
     );
 }
 
-/// The neighbours of a rank.
+/// Lists the neighbours of a rank.
 fn listed(topology: &Topology, rank: usize) -> Neighbors {
     let (sources, destinations) = topology.neighbours(rank);
     match topology {
@@ -47,7 +47,10 @@ fn listed(topology: &Topology, rank: usize) -> Neighbors {
 }
 
 /// MPI_Neighbor_allgather.
-pub(super) unsafe fn neighbor_allgather<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn neighbor_allgather<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -55,18 +58,21 @@ pub(super) unsafe fn neighbor_allgather<'a>(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Among<'a>> {
-    let (ground, neighbors) = ground(comm)?;
+) -> Result<NeighborCall<'a>> {
+    let (view, neighbors) = view(comm)?;
     let (sendtype, recvtype) =
         (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     arguments::apart_from(&send, &receive, neighbors.sources.len())?;
-    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
+    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
 /// MPI_Neighbor_allgatherv.
-pub(super) unsafe fn neighbor_allgatherv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn neighbor_allgatherv<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -75,18 +81,21 @@ pub(super) unsafe fn neighbor_allgatherv<'a>(
     displs: Integers,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Among<'a>> {
-    let (ground, neighbors) = ground(comm)?;
+) -> Result<NeighborCall<'a>> {
+    let (view, neighbors) = view(comm)?;
     let send = arguments::buffer(sendbuf, sendcount, sendtype, SEND)?;
     let sources = neighbors.sources.len();
-    // SAFETY: the program's arrays have an element for each source.
+    // SAFETY: the arrays have an element for each source (this function's contract).
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, displs, recvtype, sources, RECEIVE) }?;
     arguments::apart_from(&send, &receive, neighbors.sources.len())?;
-    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Same(send), receive } })
+    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Same(send), receive } })
 }
 
 /// MPI_Neighbor_alltoall.
-pub(super) unsafe fn neighbor_alltoall<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn neighbor_alltoall<'a>(
     sendbuf: *const c_void,
     sendcount: i64,
     sendtype: Handle,
@@ -94,18 +103,21 @@ pub(super) unsafe fn neighbor_alltoall<'a>(
     recvcount: i64,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Among<'a>> {
-    let (ground, neighbors) = ground(comm)?;
+) -> Result<NeighborCall<'a>> {
+    let (view, neighbors) = view(comm)?;
     let (sendtype, recvtype) =
         (arguments::of_elements(sendcount, sendtype), arguments::of_elements(recvcount, recvtype));
     let send = arguments::blocks(sendbuf, sendcount, sendtype, neighbors.destinations.len(), SEND)?;
     let receive = arguments::blocks(recvbuf, recvcount, recvtype, neighbors.sources.len(), RECEIVE)?;
     arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
-    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
+    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
 /// MPI_Neighbor_alltoallv.
-pub(super) unsafe fn neighbor_alltoallv<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn neighbor_alltoallv<'a>(
     sendbuf: *const c_void,
     sendcounts: Integers,
     sdispls: Integers,
@@ -115,19 +127,22 @@ pub(super) unsafe fn neighbor_alltoallv<'a>(
     rdispls: Integers,
     recvtype: Handle,
     comm: Handle,
-) -> Result<Among<'a>> {
-    let (ground, neighbors) = ground(comm)?;
+) -> Result<NeighborCall<'a>> {
+    let (view, neighbors) = view(comm)?;
     let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
-    // SAFETY: the program's arrays have an element for each destination.
+    // SAFETY: the arrays have an element for each destination (this function's contract).
     let send = unsafe { arguments::varying(sendbuf, sendcounts, sdispls, sendtype, destinations, SEND) }?;
-    // SAFETY: the program's arrays have an element for each source.
+    // SAFETY: the arrays have an element for each source (this function's contract).
     let receive = unsafe { arguments::varying(recvbuf, recvcounts, rdispls, recvtype, sources, RECEIVE) }?;
     arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
-    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
+    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }
 
 /// MPI_Neighbor_alltoallw.
-pub(super) unsafe fn neighbor_alltoallw<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn neighbor_alltoallw<'a>(
     sendbuf: *const c_void,
     sendcounts: Integers,
     sdispls: Integers,
@@ -137,13 +152,13 @@ pub(super) unsafe fn neighbor_alltoallw<'a>(
     rdispls: Integers,
     recvtypes: HandleArray,
     comm: Handle,
-) -> Result<Among<'a>> {
-    let (ground, neighbors) = ground(comm)?;
+) -> Result<NeighborCall<'a>> {
+    let (view, neighbors) = view(comm)?;
     let (sources, destinations) = (neighbors.sources.len(), neighbors.destinations.len());
-    // SAFETY: the program's arrays have an element for each destination.
+    // SAFETY: the arrays have an element for each destination (this function's contract).
     let send = unsafe { arguments::mixed(sendbuf, sendcounts, sdispls, sendtypes, destinations, SEND) }?;
-    // SAFETY: the program's arrays have an element for each source.
+    // SAFETY: the arrays have an element for each source (this function's contract).
     let receive = unsafe { arguments::mixed(recvbuf, recvcounts, rdispls, recvtypes, sources, RECEIVE) }?;
     arguments::apart(&send, neighbors.destinations.len(), &receive, neighbors.sources.len())?;
-    Ok(Among { ground, call: Neighborly { neighbors, send: Given::Each(send), receive } })
+    Ok(NeighborCall { view, call: Neighborly { neighbors, send: Given::Each(send), receive } })
 }

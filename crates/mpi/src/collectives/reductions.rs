@@ -1,24 +1,26 @@
-//! Collectives that combine data: arguments checked (MPI 5.0, sections 6.9 to 6.11).
+//! Collectives that combine data: checks of their arguments (MPI 5.0, sections 6.9 to 6.11).
 //!
-//! Every function is unsafe for the same reason: arrays of counts must be as long as the standard
-//! asks.
+//! Every function is unsafe for the same reason: arrays of counts must have the lengths that the
+//! standard requires.
 
 use std::ffi::c_void;
 
-use towpath_collective::inter::{self, Side};
+use towpath_collective::inter::{self, RootSide};
 use towpath_collective::reduce::Operand;
 use towpath_collective::{Element, Operation};
 
-use super::arguments::{self, Names, is_in_place};
-use super::execution::{Ground, Prepared};
+use super::arguments::{self, ArgumentNames, is_in_place};
+use super::execution::{CommView, Prepared};
 use crate::error::{Result, fail};
 use crate::face::{Handle, Integers};
 use crate::{datatypes, operations};
 
-const SEND: Names = Names { buffer: "sendbuf", count: "count", displacements: "", datatype: "datatype" };
-const RECEIVE: Names = Names { buffer: "recvbuf", count: "count", displacements: "", datatype: "datatype" };
+const SEND: ArgumentNames =
+    ArgumentNames { buffer: "sendbuf", count: "count", displacements: "", datatype: "datatype" };
+const RECEIVE: ArgumentNames =
+    ArgumentNames { buffer: "recvbuf", count: "count", displacements: "", datatype: "datatype" };
 
-/// What is combined and how; the buffers are checked where they are significant.
+/// The arguments of a reduction. The buffers are checked where they are significant.
 struct Vector {
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
@@ -28,8 +30,8 @@ struct Vector {
 }
 
 impl Vector {
-    /// The operand; `send` says whether the send buffer is significant, `receive` whether the
-    /// receive buffer is, and `in_place` whether the operand may lie in it.
+    /// The operand. `send` and `receive` tell whether the send and the receive buffer are
+    /// significant, `in_place` whether the operand may be in the receive buffer.
     fn operand(&self, send: bool, receive: bool, in_place: bool) -> Result<Operand> {
         let kind = arguments::datatype(self.datatype, "datatype")?;
         let reducer = operations::reducer(self.op, self.datatype, kind)?;
@@ -42,7 +44,7 @@ impl Vector {
         }
         if receive {
             arguments::check(self.recvbuf, self.count, kind, RECEIVE)?;
-            // Both are rows of the same elements, so they share the first one.
+            // Both buffers are arrays of the same elements, so they overlap in the first one.
             if send && self.sendbuf == self.recvbuf && self.count > 0 && kind.needs_distinct(self.sendbuf) {
                 return arguments::aliased();
             }
@@ -57,7 +59,10 @@ impl Vector {
 }
 
 /// MPI_Reduce.
-pub(super) unsafe fn reduce<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn reduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -66,25 +71,28 @@ pub(super) unsafe fn reduce<'a>(
     root: i32,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
     let receive = vector.receive();
-    if !ground.comm.is_inter() {
-        let root = arguments::root(ground.comm, root)?;
-        let at_root = root == ground.rank();
+    if !view.comm.is_inter() {
+        let root = arguments::root(view.comm, root)?;
+        let at_root = root == view.rank();
         let operand = vector.operand(true, at_root, at_root)?;
-        return ground.with(Operation::Reduce { root, operand, receive });
+        return view.with(Operation::Reduce { root, operand, receive });
     }
-    let side = arguments::side(ground.comm, root)?;
-    if side == Side::Idle {
-        return ground.across(inter::nothing);
+    let side = arguments::side(view.comm, root)?;
+    if side == RootSide::Idle {
+        return view.across(inter::nothing);
     }
-    let operand = vector.operand(side != Side::Root, side == Side::Root, false)?;
-    ground.across(|bridge| inter::reduce(bridge, side, &operand, receive))
+    let operand = vector.operand(side != RootSide::Root, side == RootSide::Root, false)?;
+    view.across(|bridge| inter::reduce(bridge, side, &operand, receive))
 }
 
 /// MPI_Allreduce.
-pub(super) unsafe fn allreduce<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn allreduce<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -92,36 +100,40 @@ pub(super) unsafe fn allreduce<'a>(
     op: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
-    let operand = vector.operand(true, true, !ground.comm.is_inter())?;
+    let operand = vector.operand(true, true, !view.comm.is_inter())?;
     let receive = vector.receive();
-    if ground.comm.is_inter() {
-        ground.across(|bridge| inter::allreduce(bridge, &operand, receive))
+    if view.comm.is_inter() {
+        view.across(|bridge| inter::allreduce(bridge, &operand, receive))
     } else {
-        ground.with(Operation::Allreduce { operand, receive })
+        view.with(Operation::Allreduce { operand, receive })
     }
 }
 
-/// Plans a reduce-scatter with the counts of the local ranks.
-fn combined_blocks<'a>(ground: Ground<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
+/// Prepares a reduce-scatter with the counts of the local ranks.
+fn combined_blocks<'a>(view: CommView<'a>, mut vector: Vector, counts: Vec<i64>) -> Result<Prepared<'a>> {
     vector.count = match counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) {
         Some(count) => count,
         None => fail!(ERR_COUNT, "the counts of all {} ranks together exceed 2^63 - 1", counts.len()),
     };
-    // In place the receive buffer holds the vector, whatever my own block is.
-    let in_place = is_in_place(vector.sendbuf) && !ground.comm.is_inter();
-    let operand = vector.operand(true, counts[ground.rank()] > 0 || in_place, !ground.comm.is_inter())?;
+    // In place, the receive buffer holds the whole vector, whatever the length of this rank's
+    // block.
+    let in_place = is_in_place(vector.sendbuf) && !view.comm.is_inter();
+    let operand = vector.operand(true, counts[view.rank()] > 0 || in_place, !view.comm.is_inter())?;
     let receive = vector.receive();
-    if ground.comm.is_inter() {
-        ground.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive))
+    if view.comm.is_inter() {
+        view.across(|bridge| inter::reduce_scatter(bridge, &operand, &counts, receive))
     } else {
-        ground.with(Operation::ReduceScatter { operand, counts, receive })
+        view.with(Operation::ReduceScatter { operand, counts, receive })
     }
 }
 
 /// MPI_Reduce_scatter_block.
-pub(super) unsafe fn reduce_scatter_block<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn reduce_scatter_block<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcount: i64,
@@ -129,16 +141,19 @@ pub(super) unsafe fn reduce_scatter_block<'a>(
     op: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
+    let view = CommView::new(comm)?;
     if recvcount < 0 {
         fail!(ERR_COUNT, "argument recvcount is {recvcount}; it must not be negative");
     }
-    let counts = vec![recvcount; ground.size()];
-    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
+    let counts = vec![recvcount; view.size()];
+    combined_blocks(view, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
 }
 
 /// MPI_Reduce_scatter.
-pub(super) unsafe fn reduce_scatter<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn reduce_scatter<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     recvcounts: Integers,
@@ -146,21 +161,24 @@ pub(super) unsafe fn reduce_scatter<'a>(
     op: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    // SAFETY: the program's array has an element for each local rank.
-    let counts = unsafe { arguments::counts(recvcounts, ground.size(), "recvcount") }?.into_vec();
-    combined_blocks(ground, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
+    let view = CommView::new(comm)?;
+    // SAFETY: the array has an element for each local rank (this function's contract).
+    let counts = unsafe { arguments::counts(recvcounts, view.size(), "recvcount") }?.into_vec();
+    combined_blocks(view, Vector { sendbuf, recvbuf, count: 0, datatype, op }, counts)
 }
 
-fn no_scan_between_groups(ground: &Ground) -> Result<()> {
-    if ground.comm.is_inter() {
+fn no_scan_between_groups(view: &CommView) -> Result<()> {
+    if view.comm.is_inter() {
         fail!(ERR_COMM, "argument comm is an intercommunicator; scans are defined within one group only");
     }
     Ok(())
 }
 
 /// MPI_Scan.
-pub(super) unsafe fn scan<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn scan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -168,15 +186,18 @@ pub(super) unsafe fn scan<'a>(
     op: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    no_scan_between_groups(&ground)?;
+    let view = CommView::new(comm)?;
+    no_scan_between_groups(&view)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
     let operand = vector.operand(true, true, true)?;
-    ground.with(Operation::Scan { operand, receive: vector.receive(), exclusive: false })
+    view.with(Operation::Scan { operand, receive: vector.receive(), exclusive: false })
 }
 
 /// MPI_Exscan. The receive buffer of rank 0 is not significant.
-pub(super) unsafe fn exscan<'a>(
+///
+/// # Safety
+/// Arrays must have the lengths that the standard requires.
+pub unsafe fn exscan<'a>(
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
     count: i64,
@@ -184,10 +205,10 @@ pub(super) unsafe fn exscan<'a>(
     op: Handle,
     comm: Handle,
 ) -> Result<Prepared<'a>> {
-    let ground = Ground::new(comm)?;
-    no_scan_between_groups(&ground)?;
+    let view = CommView::new(comm)?;
+    no_scan_between_groups(&view)?;
     let vector = Vector { sendbuf, recvbuf, count, datatype, op };
-    let needs_receive = ground.rank() > 0 || is_in_place(sendbuf);
+    let needs_receive = view.rank() > 0 || is_in_place(sendbuf);
     let operand = vector.operand(true, needs_receive, true)?;
-    ground.with(Operation::Scan { operand, receive: vector.receive(), exclusive: true })
+    view.with(Operation::Scan { operand, receive: vector.receive(), exclusive: true })
 }
