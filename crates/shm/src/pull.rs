@@ -1,9 +1,10 @@
-//! The receiving side of large messages: draining windows, the sender's or one's own.
+//! The receiving side of large messages: drains windows, the sender's or this process's own.
 //!
-//! A region whose sender has found a window is drained from there. For any other region one of the
-//! receiver's own windows is lent to the sender; where all are in use the pull waits. The first one
-//! has a reserve that is provided from the beginning ([`Shape::RESERVE`]): where memory is short,
-//! large messages go through it one after the other. A region in a heap is copied from there.
+//! If the sender has found a window for a region, the region is drained from there. For any other
+//! region, the receiver lends one of its own windows to the sender; if all are in use, the pull
+//! waits. The first own window has a reserve that is populated from the start
+//! ([`WindowShape::RESERVE`]): if memory is short, large messages are sent through it one after the
+//! other. A region in a heap is copied directly.
 
 use std::collections::VecDeque;
 
@@ -11,31 +12,30 @@ use towpath_base::sync::MappedLongWords;
 use towpath_base::transfer::{CopyAcross, Layout, Step, Strides, Target};
 
 use super::claims::Claims;
+use super::cma_read::{CmaRead, Readers};
 use super::layout::{IN_WINDOWS, OUT_WINDOWS};
-use super::push::{Advance, UNITS_OF_A_STEP, Whereabouts};
+use super::push::{Advance, RegionDescriptor, UNITS_OF_A_STEP};
 use super::segment::Segment;
-use super::share::{InHeap, Lines, copy_unit, direct_unit};
-use super::theft::{Readers, Theft};
-use super::window::{Shape, Window, WindowId, drained_count};
-use crate::stores::Stores;
+use super::share::{InHeap, ShareLines, copy_unit, direct_unit};
+use super::window::{Window, WindowId, WindowShape, drained_count};
+use crate::stores::{Fetches, Stores};
 use crate::streaming::Streaming;
-use towpath_transport::copy;
 
-/// A message on its way out of a window.
+/// A message that is being copied out of a window.
 struct Draining {
     target: Target,
-    /// The message is long enough to be streamed.
+    /// True if the message is long enough to be streamed.
     long: bool,
     window: Window,
     drained: u32,
-    /// Set where chunks may be read from the sender's process.
-    theft: Option<Theft>,
+    /// Set if chunks may be read from the sender's process.
+    cma_read: Option<CmaRead>,
 }
 
 impl Draining {
-    fn new(target: Target, window: Window, theft: Option<Theft>) -> Draining {
+    fn new(target: Target, window: Window, cma_read: Option<CmaRead>) -> Draining {
         let long = target.length() >= STREAMED_AT_LEAST;
-        Draining { target, long, drained: window.start(), window, theft }
+        Draining { target, long, drained: window.start(), window, cma_read }
     }
 
     /// Drains every filled chunk.
@@ -44,7 +44,8 @@ impl Draining {
         while self.window.filled() != self.drained {
             let (length, end) = self.window.look(self.drained);
             let place = self.window.chunk(segment, self.drained);
-            // SAFETY: the chunk is ours until counted, and `pull` promised that the target lives.
+            // SAFETY: the sender does not write to a filled chunk before it is counted as drained,
+            // and the chunk holds `length` bytes. `Shm::pull` requires that the target stays valid.
             match unsafe { routines.drain(&mut self.target, place, length, self.long) } {
                 Step::Done(_) => {}
                 Step::Pending => return advance,
@@ -56,36 +57,35 @@ impl Draining {
                 return Advance::Done;
             }
         }
-        let Some(theft) = &mut self.theft else { return advance };
+        let Some(cma_read) = &mut self.cma_read else { return advance };
         if advance == Advance::Some {
-            theft.starved = 0;
-        } else if theft.step(segment, from, readers) {
+            cma_read.starved = 0;
+        } else if cma_read.step(segment, from, readers) {
             return if self.is_all() { Advance::Done } else { Advance::Some };
         }
         advance
     }
 
-    /// True when the drained and the read chunks together are the message.
+    /// True if the drained and the read chunks together are the whole message.
     fn is_all(&self) -> bool {
         let drained = self.drained.wrapping_sub(self.window.start());
-        self.theft.as_ref().is_some_and(|theft| drained + theft.read == theft.units)
+        self.cma_read.as_ref().is_some_and(|cma_read| drained + cma_read.read == cma_read.units)
     }
 }
 
-/// A message out of a heap, which this side copies, and the sender too where it can reach the
-/// target.
-struct Direct {
+/// A message in a heap, which this side copies, and the sender too if it can reach the target.
+struct HeapPull {
     from: Layout,
     target: Target,
     wanted: usize,
     claims: Claims<MappedLongWords>,
-    /// A unit that is claimed and that the target did not take yet.
+    /// A unit that is claimed but that the target has not accepted yet.
     unit: Option<u32>,
-    /// Where the bytes go, if they may come in any order.
+    /// Layout of the target if its bytes may be written in any order.
     to: Option<Layout>,
 }
 
-impl Direct {
+impl HeapPull {
     fn step(&mut self, across: Option<CopyAcross>) -> Advance {
         let mut advance = Advance::Nothing;
         for _ in 0..UNITS_OF_A_STEP {
@@ -104,8 +104,9 @@ impl Direct {
         let size = direct_unit(self.wanted);
         let at = unit as usize * size;
         let length = size.min(self.wanted - at);
-        // SAFETY: the unit is claimed and lies inside both; both sides keep them until all is
-        // copied. Where there is no layout to copy to, the source is a row.
+        // SAFETY: this side has claimed the unit, so the sender does not copy it, and the unit is
+        // inside both layouts. Source and target stay valid until all units are copied. If `to` is
+        // `None`, the source is contiguous (`Pulls::join`).
         unsafe {
             match &self.to {
                 Some(to) => copy_unit(&self.from, to, unit, self.wanted, across),
@@ -116,57 +117,63 @@ impl Direct {
     }
 }
 
-// SAFETY: the pointers are those of the message's source and target, see `Source` and `Target`.
-unsafe impl Send for Direct {}
+// SAFETY: the pointers are those of the message's source and target, which are only accessed under
+// the lane's lock.
+unsafe impl Send for HeapPull {}
 
-enum Work {
+enum PullWork {
     Draining(Draining),
-    Direct(Direct),
+    Direct(HeapPull),
 }
 
-/// A message that comes.
+/// A message that is being received.
 struct Pull {
     from: u32,
     token: u64,
-    work: Work,
+    work: PullWork,
 }
 
 /// How chunks are copied.
 struct Routines {
     streaming: Streaming,
-    /// The peer shares no cache with this process, as far as messages to the peer have shown.
+    fetches: Fetches,
+    /// True if the peer shares no cache with this process, as measured with messages to the peer.
     far: bool,
-    /// Where chunks are fetched to that are then unpacked.
+    /// Bounce buffer for chunks that are unpacked afterwards.
     fetched: Vec<u8>,
 }
 
 impl Routines {
-    /// As [`Target::drain`], with the routine that suits the chunk. Unpackers load a few bytes at a
-    /// time, each of which would wait for a far core.
+    /// Like [`Target::drain`], with the copy routine that suits the chunk. Unpackers load a few
+    /// bytes at a time, and each load would wait for a distant core.
     ///
     /// # Safety
-    /// As there.
+    /// `place` must be readable for `length` bytes, and the memory behind `target` must be valid.
     unsafe fn drain(&mut self, target: &mut Target, place: *const u8, length: usize, long: bool) -> Step {
         let Target::Bytes { pointer, length: room } = target else {
             if !self.far {
-                // SAFETY: handed through.
+                // SAFETY: `place` is readable for `length` bytes and `target` is valid (this
+                // function's contract).
                 return unsafe { target.drain(place, length) };
             }
             if self.fetched.len() < length {
                 self.fetched.resize(length, 0);
             }
-            // SAFETY: the caller lends `length` bytes, and so many were fetched.
+            // SAFETY: `place` is readable for `length` bytes (this function's contract), and
+            // `fetched` has room for that many.
             unsafe {
-                copy::fetch(place, self.fetched.as_mut_ptr(), length);
+                self.fetches.copy(place, self.fetched.as_mut_ptr(), length);
                 return target.drain(self.fetched.as_ptr(), length);
             }
         };
         let step = length.min(*room);
-        // SAFETY: the caller lends `length` bytes; `room` bytes are left behind `pointer`.
+        // SAFETY: `place` is readable for `length` bytes (this function's contract), `pointer` is
+        // writable for `room` bytes, and `step` is at most either of them.
         unsafe {
+            let fetches = &mut self.fetches;
             match long {
-                true => self.streaming.copy(place, *pointer, step),
-                false => copy::fetch(place, *pointer, step),
+                true => self.streaming.copy(place, *pointer, step, |from, to, length| fetches.copy(from, to, length)),
+                false => fetches.copy(place, *pointer, step),
             }
             *pointer = pointer.add(step);
         }
@@ -175,52 +182,53 @@ impl Routines {
     }
 }
 
-/// Messages from this length on may be longer than what a program reads of them soon: they may go
-/// past the caches.
+/// Messages of at least this length may be longer than what a program reads of them soon, so they
+/// may bypass the caches.
 const STREAMED_AT_LEAST: usize = 1 << 20;
 
 /// A pull that waits for a window.
-struct Wanted {
+struct WaitingPull {
     from: u32,
     name: u64,
     token: u64,
     target: Target,
 }
 
-/// What the sender must be told when a pull begins in one of our windows.
+/// What the sender must be told when a pull starts in one of this process's windows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct PullStarted {
     pub(crate) from: u32,
     pub(crate) name: u64,
     pub(crate) length: u64,
     pub(crate) index: u32,
-    pub(crate) shape: Shape,
+    pub(crate) shape: WindowShape,
     pub(crate) start: u32,
 }
 
-impl Begun {
-    /// Third word of the control entry.
+impl PullStarted {
+    /// Encodes the third word of the control entry.
     pub(crate) fn encode(&self) -> u64 {
         u64::from(self.index) | u64::from(self.shape.number()) << 8 | u64::from(self.start) << 32
     }
 
-    /// Window, shape and start, back from the third word.
-    pub(crate) fn decode(extra: u64) -> (u32, Shape, u32) {
-        ((extra & 0xFF) as u32, Shape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
+    /// Decodes window, shape and start from the third word.
+    pub(crate) fn decode(extra: u64) -> (u32, WindowShape, u32) {
+        ((extra & 0xFF) as u32, WindowShape::from_number((extra >> 8 & 0xFF) as u32), (extra >> 32) as u32)
     }
 }
 
 /// All pulls of a receiver.
 pub(crate) struct Pulls {
     own: u32,
-    /// Count at which each own window rests; `None` while a message runs through it.
+    /// Count of each own window while it is idle; `None` while a message uses it.
     resting: [Option<u32>; IN_WINDOWS],
     provided: [usize; IN_WINDOWS],
-    waiting: VecDeque<Wanted>,
+    waiting: VecDeque<WaitingPull>,
     running: Vec<Pull>,
     routines: Routines,
     readers: Readers,
-    /// Copies from strides to strides; without it, only rows are copied without a window.
+    /// Copies between strided layouts. Without it, only contiguous messages are copied without a
+    /// window.
     across: Option<CopyAcross>,
 }
 
@@ -232,13 +240,18 @@ impl Pulls {
             provided: [0; IN_WINDOWS],
             waiting: VecDeque::new(),
             running: Vec::new(),
-            routines: Routines { streaming: Streaming::new(), far: false, fetched: Vec::new() },
+            routines: Routines {
+                streaming: Streaming::new(),
+                fetches: Fetches::new(),
+                far: false,
+                fetched: Vec::new(),
+            },
             readers: Readers::default(),
             across: None,
         }
     }
 
-    /// What copies from strides to strides.
+    /// Sets the function that copies between strided layouts.
     pub(crate) fn set_across(&mut self, across: CopyAcross) {
         self.across = Some(across);
     }
@@ -247,40 +260,40 @@ impl Pulls {
         self.running.is_empty() && self.waiting.is_empty()
     }
 
-    /// True when steps have something to do.
+    /// True if there are no steps to make.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// Brings a region from where its key says that it is; false when it waits for one of our
-    /// windows.
+    /// Starts to pull a region from where its key says that it is; false if it must wait for an own
+    /// window.
     pub(crate) fn start(
         &mut self,
         segment: &Segment,
         from: u32,
         token: u64,
         target: Target,
-        place: Whereabouts,
+        place: RegionDescriptor,
         name: u64,
     ) -> bool {
         let work = match (place.window, place.share) {
             (Some((index, shape)), share) => {
                 let id = WindowId { owner: from, index };
                 let window = Window::new(segment, id, shape, drained_count(segment, id));
-                let lines = share.map(|index| Lines::new(segment, from, index));
-                let theft = lines.and_then(|lines| Theft::new(lines, &target, place.length, shape));
-                Work::Draining(Draining::new(target, window, theft))
+                let lines = share.map(|index| ShareLines::new(segment, from, index));
+                let cma_read = lines.and_then(|lines| CmaRead::new(lines, &target, place.length, shape));
+                PullWork::Draining(Draining::new(target, window, cma_read))
             }
             (None, Some(index)) => match self.join(segment, from, target, index) {
-                Ok(direct) => Work::Direct(direct),
+                Ok(direct) => PullWork::Direct(direct),
                 Err(target) => {
-                    self.waiting.push_back(Wanted { from, name, token, target });
+                    self.waiting.push_back(WaitingPull { from, name, token, target });
                     return false;
                 }
             },
             (None, None) => {
-                self.waiting.push_back(Wanted { from, name, token, target });
+                self.waiting.push_back(WaitingPull { from, name, token, target });
                 return false;
             }
         };
@@ -288,16 +301,16 @@ impl Pulls {
         true
     }
 
-    /// Begins to copy a message out of a heap; gives the target back where the heaps are not
-    /// mapped, or another way is better: bytes in strides are not worth it where only this side can
-    /// copy (1 MiB in blocks of 64 bytes: 1.2 to 1.9 times as long as through a window, which both
-    /// fill and drain).
-    fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<Direct, Target> {
+    /// Starts to copy a message from a heap. Gives the target back if the heaps are not mapped or
+    /// another method is better: strided bytes are not worth it if only this side can copy (1 MiB
+    /// in blocks of 64 bytes takes 1.2 to 1.9 times as long as through a window, which both sides
+    /// copy through).
+    fn join(&self, segment: &Segment, from: u32, target: Target, index: u32) -> Result<HeapPull, Target> {
         let wanted = target.length();
         let to = target.layout().filter(|to| to.strides == Strides::ROW || self.across.is_some());
         let heap = to.as_ref().and_then(|to| InHeap::of(segment, to));
-        let lines = Lines::new(segment, from, index);
-        // Whose number is smaller takes the front, so that buffers that go to and fro keep their
+        let lines = ShareLines::new(segment, from, index);
+        // The lower rank copies from the front, so that buffers that are sent to and fro keep their
         // halves near one core.
         let front = heap.is_none() || self.own < from;
         let units = wanted.div_ceil(direct_unit(wanted)) as u32;
@@ -307,46 +320,46 @@ impl Pulls {
         let Some(source) = source.filter(followed) else { return Err(target) };
         lines.set_target(heap, wanted);
         claims.join();
-        Ok(Direct { from: source, target, wanted, claims, unit: None, to })
+        Ok(HeapPull { from: source, target, wanted, claims, unit: None, to })
     }
 
-    /// Starts the next waiting pull if one of our windows is free.
-    pub(crate) fn begin(&mut self, segment: &Segment) -> Option<Begun> {
+    /// Starts the next waiting pull if an own window is free.
+    pub(crate) fn begin(&mut self, segment: &Segment) -> Option<PullStarted> {
         let length = self.waiting.front()?.target.length();
         let (slot, shape) = self.free_window(segment, length)?;
-        let Wanted { from, name, token, target } = self.waiting.pop_front()?;
+        let WaitingPull { from, name, token, target } = self.waiting.pop_front()?;
         let index = (OUT_WINDOWS + slot) as u32;
         let id = WindowId { owner: self.own, index };
         let start = self.resting[slot].take()?;
         let window = Window::new(segment, id, shape, start);
-        let work = Work::Draining(Draining::new(target, window, None));
+        let work = PullWork::Draining(Draining::new(target, window, None));
         self.running.push(Pull { from, token, work });
-        Some(Begun { from, name, length: length as u64, index, shape, start })
+        Some(PullStarted { from, name, length: length as u64, index, shape, start })
     }
 
-    /// A window for a message of `length` bytes, with its pages: as wide as the message wants, or
-    /// what is there in any case.
-    fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, Shape)> {
+    /// Finds a free window for a message of `length` bytes and populates its pages: as wide as the
+    /// message needs, or the reserve.
+    fn free_window(&mut self, segment: &Segment, length: usize) -> Option<(usize, WindowShape)> {
         let slot = self.resting.iter().position(Option::is_some)?;
         let id = WindowId { owner: self.own, index: (OUT_WINDOWS + slot) as u32 };
         let start = self.resting[slot]?;
         let shape = segment.provide_window(id, &mut self.provided[slot], start, length);
-        shape.map(|shape| (slot, shape)).or((slot == 0).then_some((0, Shape::RESERVE)))
+        shape.map(|shape| (slot, shape)).or((slot == 0).then_some((0, WindowShape::RESERVE)))
     }
 
     pub(crate) fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// One step of pull `index`, which is gone when the answer is `Done`. Says from whom, how far,
-    /// and what to report.
+    /// Makes one step of pull `index`, which is removed if the transfer is complete. Returns the
+    /// peer, the progress, and the token to report.
     pub(crate) fn step(&mut self, segment: &Segment, index: usize, stores: &Stores) -> (u32, Advance, u64) {
         let pull = &mut self.running[index];
         let (from, token) = (pull.from, pull.token);
         self.routines.far = stores.is_far(from as usize);
         let advance = match &mut pull.work {
-            Work::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
-            Work::Direct(direct) => direct.step(self.across),
+            PullWork::Draining(draining) => draining.step(segment, from, &mut self.readers, &mut self.routines),
+            PullWork::Direct(direct) => direct.step(self.across),
         };
         if advance == Advance::Done {
             self.end(index);
@@ -354,7 +367,7 @@ impl Pulls {
         (from, advance, token)
     }
 
-    /// Everything from one peer ends without a report.
+    /// Ends all pulls from one peer without a report.
     pub(crate) fn bury(&mut self, peer: u32) {
         self.waiting.retain(|wanted| wanted.from != peer);
         while let Some(index) = self.running.iter().position(|pull| pull.from == peer) {
@@ -363,9 +376,10 @@ impl Pulls {
     }
 
     fn end(&mut self, index: usize) {
-        let Work::Draining(Draining { window, .. }) = self.running.swap_remove(index).work else { return };
+        let PullWork::Draining(Draining { window, .. }) = self.running.swap_remove(index).work else { return };
         if window.id.owner == self.own {
-            // Equal after a whole message; after a sender's death this frees the window.
+            // After a whole message the counts are equal. After a sender's death this frees the
+            // window.
             let filled = window.filled();
             window.drain(filled);
             self.resting[window.id.index as usize - OUT_WINDOWS] = Some(filled);
@@ -382,7 +396,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes bytes, every other time only, and notes where they came from last.
+    /// Accepts bytes only every other time, and records where they came from last.
     #[derive(Default)]
     struct Slow {
         taken: Vec<u8>,
@@ -392,7 +406,7 @@ mod tests {
 
     struct Shared(Rc<RefCell<Slow>>);
 
-    // SAFETY: reads the bytes that are lent, in the call only.
+    // SAFETY: `drain` reads the `length` bytes at `from` during the call only.
     unsafe impl Drain for Shared {
         unsafe fn drain(&mut self, from: *const u8, length: usize) -> Step {
             let mut slow = self.0.borrow_mut();
@@ -401,7 +415,7 @@ mod tests {
                 return Step::Pending;
             }
             slow.place = from.addr();
-            // SAFETY: so many bytes are lent.
+            // SAFETY: `from` is readable for `length` bytes (the contract of `drain`).
             slow.taken.extend(unsafe { std::slice::from_raw_parts(from, length) });
             Step::Done(length)
         }
@@ -412,10 +426,11 @@ mod tests {
         let chunk: Vec<u8> = (0..9000).map(|at| (at * 7 + at / 256) as u8).collect();
         for far in [false, true] {
             let slow = Rc::<RefCell<Slow>>::default();
-            let mut routines = Routines { streaming: Streaming::new(), far, fetched: Vec::new() };
+            let mut routines =
+                Routines { streaming: Streaming::new(), fetches: Fetches::new(), far, fetched: Vec::new() };
             let mut target = Target::Unpacker { drain: Box::new(Shared(slow.clone())), length: 2 * chunk.len() };
             for _ in 0..2 {
-                // SAFETY: the chunk lives.
+                // SAFETY: `chunk` is readable for `chunk.len()` bytes.
                 let mut step = || unsafe { routines.drain(&mut target, chunk.as_ptr(), chunk.len(), false) };
                 assert_eq!((step(), step()), (Step::Pending, Step::Done(chunk.len())));
             }

@@ -1,20 +1,20 @@
-//! How a sender writes payload that another core will read: by ordinary stores, by the processor's
-//! string instruction, or past the caches.
+//! Chooses how a sender writes payload that another core will read: by ordinary stores, by the
+//! string instruction (`rep movsb`), or by non-temporal stores.
 //!
 //! An ordinary store to a line that the reader still holds first has to take it away from the
 //! reader's cache. Between cores that share a cache this costs little. Between cores of different
-//! complexes or sockets each line costs a round trip over the fabric, and stores past the caches,
+//! complexes or sockets each line costs a round trip over the fabric, and non-temporal stores,
 //! which need no ownership, are two to three times as fast (EPYC 7003: 64 KiB in 5.4 instead of 16
-//! us). Some processors do without the round trip in `rep movsb` too, and leave the bytes in a
-//! cache (EPYC 9005 across complexes: 64 KiB in 2.8 us, past the caches 3.0, by ordinary stores
-//! 9.0; on two threads of one core 1.1, 2.9 and 1.3). Which is best depends on processor and
-//! placement, so all are timed where they are used.
+//! us). Some processors avoid the round trip in `rep movsb` too and leave the bytes in a cache
+//! (EPYC 9005 across complexes: 64 KiB in 2.8 us, by non-temporal stores 3.0, by ordinary stores
+//! 9.0; on two threads of one core 1.1, 2.9 and 1.3). The best method depends on processor and
+//! placement, so all are timed at run time.
 //!
-//! The state of the lines is part of the cost. Lines that nobody has read yet, and lines that
-//! stores past the caches have left in memory, are quick for ordinary stores. So nothing is timed
-//! in the first lap, the first walk through the memory that the sender uses in turn, and after
-//! stores past the caches the other ways run for a lap before they are timed. What a trial shows
-//! holds for all lengths that have had none.
+//! The state of the lines is part of the cost. Lines that have not been read yet, and lines that
+//! non-temporal stores have left in memory, are fast for ordinary stores. Therefore nothing is
+//! timed in the first lap, the first pass through the memory that the sender cycles through, and
+//! after non-temporal stores the other methods run for a lap before they are timed. The result of a
+//! trial holds for all lengths that have had none.
 
 use towpath_base::transfer::{Source, Step};
 
@@ -22,106 +22,111 @@ use crate::streamed;
 use towpath_transport::ticks::ticks;
 use towpath_transport::{ahead, copy};
 
-/// Rows below this length are not worth the fence of streamed stores.
+/// Copies below this length are not worth the fence of non-temporal stores.
 const SHORTEST_LOG: u32 = 11;
-/// Lengths that are told apart: 2 to 4 KiB, 4 to 8 KiB, 8 to 16 KiB, and more.
+/// Size classes: 2 to 4 KiB, 4 to 8 KiB, 8 to 16 KiB, and more.
 const SIZES: usize = 4;
 
-/// Copies that are timed of each way. Their median counts: where the memory grows, some go to lines
-/// that nobody has read.
+/// Timed copies per method. Their median counts: while the memory grows, some copies write to lines
+/// that have not been read.
 const TIMED: usize = 15;
-/// Copies in each way where the lines are as they will be.
+/// Copies per method if the lines are already in their steady state.
 const SHORT: u32 = 32;
-/// Laps between the end of a trial and the beginning of the next one: first, and most, when one
-/// after the other has had the same outcome.
+/// Laps between the end of a trial and the start of the next one: the initial number, and the
+/// maximum, which is reached by repeated trials with the same result.
 const REST: u32 = 4;
 const LONGEST_REST: u32 = 256;
-/// The same where stores past the caches were chosen, which nothing watches.
+/// The maximum after non-temporal stores were chosen, which are not watched between trials.
 const LONGEST_STREAMED: u32 = 64;
 
-/// Between trials one copy in so many is timed, unless it is streamed. A process has moved to
-/// another core, and a trial begins at once, where all of so many of them take less than half of
-/// the time that the trial found, or all more than twice as long. Streamed copies do not tell: they
-/// take the same time everywhere.
+/// Between trials, one copy in `WATCHED` is timed, unless it is streamed. If all of `SAMPLES` of
+/// them take less than half the time that the trial found, or all take more than twice as long, a
+/// process has moved to another core, and a trial starts at once. Streamed copies show nothing:
+/// they take the same time everywhere.
 const WATCHED: u32 = 32;
 const SAMPLES: u32 = 8;
 const CHANGE: u64 = 2;
 
-/// How many times as quick streamed stores must be. Cores of one complex show 0.5 to 2.8, of two 5
-/// to 20.
+/// How many times as fast non-temporal stores must be. Cores of one complex show 0.5 to 2.8, cores
+/// of different complexes 5 to 20.
 const GAIN: u64 = 4;
-/// Packers store a few bytes at a time, as ordinary stores do. Where those take so many times as
-/// long as the best way, packers pack into private memory.
+/// Packers store a few bytes at a time, like ordinary stores. If ordinary stores take this many
+/// times as long as the best method, packers pack into private memory.
 const ASIDE: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum StoreWay {
     Ordinary,
     String,
     Streamed,
 }
 
-/// All ways, in the order in which a trial takes them, a stretch of copies for each.
-const ALL: &[Way] = &[Way::Ordinary, Way::String, Way::Streamed];
-/// Those that leave the bytes in a cache.
-const CACHED: &[Way] = &[Way::Ordinary, Way::String];
+/// All methods, in the order of a trial, each for a stretch of copies.
+const ALL: &[StoreWay] = &[StoreWay::Ordinary, StoreWay::String, StoreWay::Streamed];
+/// The methods that leave the bytes in a cache.
+const CACHED: &[StoreWay] = &[StoreWay::Ordinary, StoreWay::String];
 
-/// The choice for rows of one size class.
+/// The choice for one size class.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
-    way: Way,
-    /// Whether packers should not write to shared memory themselves.
+struct StoreChoice {
+    way: StoreWay,
+    /// True if packers should not write to shared memory themselves.
     aside: bool,
-    /// Copies in which one way reaches its steady state and is timed.
+    /// Copies in which a method reaches its steady state and is timed.
     lap: u32,
-    /// The ways of the next trial, and the copies in each.
-    tried: &'static [Way],
+    /// All methods that may be chosen.
+    all: &'static [StoreWay],
+    /// The methods of the next trial, and the copies per method.
+    tried: &'static [StoreWay],
     stretch: u32,
-    /// Copies left until that ends.
+    /// Copies left until the end of that trial.
     left: u32,
     /// Laps until the next trial.
     rest: u32,
-    /// Where the last copy went, in the first lap; `usize::MAX` after it.
+    /// Target of the last copy in the first lap; `usize::MAX` after it.
     last: usize,
-    /// Ticks of each timed copy in the way under trial, as if it had 64 KiB.
+    /// Ticks of each timed copy of the method under trial, scaled to 64 KiB.
     timed: [u32; TIMED],
-    /// The medians of all ways.
+    /// The medians of all methods.
     medians: [u64; ALL.len()],
-    /// The median of the better way that leaves the bytes in a cache, in the last trial.
+    /// The median of the better cached method in the last trial.
     found: u64,
-    /// The quickest and the slowest of the `samples` since.
+    /// The fastest and the slowest of the `samples` since then.
     lately: [u64; 2],
     samples: u32,
 }
 
-/// The choices towards each reader, by local rank.
+/// The choices for each reader, by local rank.
 #[derive(Debug)]
 pub(crate) struct Stores {
-    readers: Vec<[Choice; SIZES]>,
-    /// By reader: whether ordinary stores took much longer than others in the latest trial.
+    readers: Vec<[StoreChoice; SIZES]>,
+    /// By reader: true if ordinary stores took much longer than others in the latest trial.
     far: Vec<bool>,
-    /// Where packers pack what is then stored in another way: those are quick for whole lines only.
+    /// Packed bytes that are then stored by another method, since those are fast for whole lines
+    /// only.
     packed: Vec<u8>,
 }
 
 impl Stores {
-    /// For a sender that walks round `walk` bytes.
+    /// For a sender that cycles through `walk` bytes.
     pub(crate) fn new(readers: usize, walk: usize) -> Stores {
         let rows = |size| (walk >> (SHORTEST_LOG as usize + size)) as u32;
-        let choices = std::array::from_fn(|size| Choice::new(rows(size) + SHORT));
+        let choices = std::array::from_fn(|size| StoreChoice::new(rows(size) + SHORT, ALL));
         Stores { readers: vec![choices; readers], far: vec![false; readers], packed: Vec::new() }
     }
 
-    /// Copies a row into shared memory that local rank `reader` will read.
+    /// Copies contiguous bytes into shared memory that local rank `reader` will read.
     ///
     /// # Safety
     /// `from` must be readable and `to` writable for `length` bytes, without overlap.
     #[inline]
     pub(crate) unsafe fn copy(&mut self, reader: usize, from: *const u8, to: *mut u8, length: usize) {
         match size_of_row(length) {
-            // SAFETY: the caller's contract is the same.
+            // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap
+            // (this function's contract).
             None => unsafe { copy::row(from, to, length) },
-            // SAFETY: the caller's contract is the same.
+            // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap
+            // (this function's contract).
             Some(size) => unsafe {
                 if self.readers[reader][size].copy(from, to, length) {
                     self.spread(reader, size);
@@ -130,10 +135,10 @@ impl Stores {
         }
     }
 
-    /// A trial has ended: what it has shown holds for all lengths that had none.
+    /// Applies the result of a trial to all size classes that have had none.
     #[cold]
     fn spread(&mut self, reader: usize, size: usize) {
-        let Choice { way, aside, .. } = self.readers[reader][size];
+        let StoreChoice { way, aside, .. } = self.readers[reader][size];
         self.far[reader] = aside;
         for choice in self.readers[reader].iter_mut().filter(|choice| choice.found == 0) {
             (choice.way, choice.aside) = (way, aside);
@@ -143,34 +148,37 @@ impl Stores {
         }
     }
 
-    /// Lets `fill` write `length` bytes that go to `to` in shared memory.
+    /// Lets `fill` write `length` bytes that belong at `to` in shared memory.
     ///
     /// # Safety
-    /// `to` must be writable for `length` bytes; `fill` must write no more.
+    /// `to` must be writable for `length` bytes. `fill` must write all of them, and no more.
     #[inline]
     pub(crate) unsafe fn fill_row(&mut self, reader: usize, to: *mut u8, length: usize, fill: impl FnOnce(*mut u8)) {
         match self.aside(reader, to, length) {
             None => fill(to),
             Some(packed) => {
                 fill(packed);
-                // SAFETY: `fill` has written the packed bytes; the caller vouches for the target.
+                // SAFETY: `fill` has written `length` bytes to `packed`, which is private memory;
+                // `to` is writable for `length` bytes (this function's contract).
                 unsafe { self.copy(reader, packed, to, length) };
             }
         }
     }
 
-    /// As [`Source::fill`], into shared memory that local rank `reader` will read.
+    /// Like [`Source::fill`], into shared memory that local rank `reader` will read.
     ///
     /// # Safety
-    /// As there.
+    /// `to` must be writable for `capacity` bytes, and the memory behind `source` must be valid.
     #[inline]
     pub(crate) unsafe fn fill(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
         let Source::Bytes { pointer, length } = source else {
-            // SAFETY: the caller's contract is the same.
+            // SAFETY: `to` is writable for `capacity` bytes and `source` is valid (this function's
+            // contract).
             return unsafe { self.pack(reader, source, to, capacity) };
         };
         let step = capacity.min(*length);
-        // SAFETY: the source has `length` bytes, the caller lends `capacity`.
+        // SAFETY: the source is readable for `length` bytes and `to` writable for `capacity` bytes
+        // (this function's contract); `step` is at most either of them.
         unsafe {
             self.copy(reader, *pointer, to, step);
             *pointer = pointer.add(step);
@@ -179,14 +187,19 @@ impl Stores {
         Step::Done(step)
     }
 
-    /// As [`Stores::fill`], for a source that is not a row of bytes.
+    /// Like [`Stores::fill`], for a source that is not contiguous.
+    ///
+    /// # Safety
+    /// `to` must be writable for `capacity` bytes, and the memory behind `source` must be valid.
     unsafe fn pack(&mut self, reader: usize, source: &mut Source, to: *mut u8, capacity: usize) -> Step {
         let Some(packed) = self.aside(reader, to, capacity) else {
             ahead::write(to, capacity);
-            // SAFETY: the caller of `fill` lends `capacity` bytes.
+            // SAFETY: `to` is writable for `capacity` bytes and `source` is valid (this function's
+            // contract).
             return unsafe { source.fill(to, capacity) };
         };
-        // SAFETY: there is room for `capacity` bytes at both places.
+        // SAFETY: `packed` has room for `capacity` bytes and is private memory; `to` is writable
+        // for as many and `source` is valid (this function's contract).
         unsafe {
             let step = source.fill(packed, capacity);
             if let Step::Done(bytes) = step {
@@ -196,13 +209,13 @@ impl Stores {
         }
     }
 
-    /// Whether this reader shares no cache with this process, as far as trials have shown.
+    /// True if this reader shares no cache with this process, as far as trials have shown.
     #[inline]
     pub(crate) fn is_far(&self, reader: usize) -> bool {
         self.far[reader]
     }
 
-    /// Private memory for `length` bytes, where a packer should not write to shared memory itself.
+    /// Private memory for `length` bytes, if a packer should not write to shared memory itself.
     fn aside(&mut self, reader: usize, to: *mut u8, length: usize) -> Option<*mut u8> {
         let choice = &mut self.readers[reader][size_of_row(length)?];
         if !choice.aside && !choice.is_in_trial() && !choice.is_timed() {
@@ -216,14 +229,47 @@ impl Stores {
     }
 }
 
-impl Choice {
-    fn new(lap: u32) -> Choice {
+/// The choices for chunks that another core has written and this one copies out: by vector registers
+/// or by `rep movsb`. An EPYC 9005 is 3 to 7 % faster by the latter, an EPYC 9004 4 to 16 % slower
+/// (chunks of 8 to 32 KiB, line ping-pong of 23 to 180 and of 31 ns, 2026-11-24).
+#[derive(Debug)]
+pub(crate) struct Fetches([StoreChoice; SIZES]);
+
+impl Fetches {
+    /// The first trial starts with the first copy.
+    pub(crate) fn new() -> Fetches {
+        let choice = StoreChoice::new(SHORT, CACHED);
+        Fetches([StoreChoice { left: choice.trial(), last: usize::MAX, ..choice }; SIZES])
+    }
+
+    /// Copies contiguous bytes out of shared memory.
+    ///
+    /// # Safety
+    /// `from` must be readable and `to` writable for `length` bytes, without overlap.
+    #[inline]
+    pub(crate) unsafe fn copy(&mut self, from: *const u8, to: *mut u8, length: usize) {
+        // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
+        // function's contract).
+        unsafe {
+            match size_of_row(length) {
+                None => copy::row(from, to, length),
+                Some(size) => {
+                    self.0[size].copy(from, to, length);
+                }
+            }
+        }
+    }
+}
+
+impl StoreChoice {
+    fn new(lap: u32, all: &'static [StoreWay]) -> StoreChoice {
         // The string instruction is seldom far from the best.
-        Choice {
-            way: Way::String,
+        StoreChoice {
+            way: StoreWay::String,
             aside: false,
             lap,
-            tried: ALL,
+            all,
+            tried: all,
             stretch: SHORT,
             left: u32::MAX,
             rest: REST,
@@ -236,31 +282,31 @@ impl Choice {
         }
     }
 
-    /// Whether a trial is under way.
+    /// True during a trial.
     #[inline]
     fn is_in_trial(&self) -> bool {
         self.left <= self.trial()
     }
 
-    /// Copies of a trial.
+    /// Number of copies of a trial.
     #[inline]
     fn trial(&self) -> u32 {
         self.tried.len() as u32 * self.stretch
     }
 
-    /// How the next copy is made.
+    /// The method for the next copy.
     #[inline]
-    fn way(&self) -> Way {
+    fn way(&self) -> StoreWay {
         if !self.is_in_trial() {
             return self.way;
         }
         self.tried[((self.trial() - self.left) / self.stretch) as usize]
     }
 
-    /// True when a trial has ended.
+    /// Copies by the current method. True if this ended a trial.
     ///
     /// # Safety
-    /// As [`Stores::copy`].
+    /// `from` must be readable and `to` writable for `length` bytes, without overlap.
     #[inline]
     unsafe fn copy(&mut self, from: *const u8, to: *mut u8, length: usize) -> bool {
         if self.last != usize::MAX {
@@ -269,12 +315,13 @@ impl Choice {
         let way = self.way();
         let timed = self.is_timed();
         let started = if timed { ticks() } else { 0 };
-        // SAFETY: the caller's contract is the same.
+        // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
+        // function's contract).
         unsafe {
             match way {
-                Way::Ordinary => copy::row(from, to, length),
-                Way::String => copy::string(from, to, length),
-                Way::Streamed => streamed::copy(from, to, length),
+                StoreWay::Ordinary => copy::row(from, to, length),
+                StoreWay::String => copy::string(from, to, length),
+                StoreWay::Streamed => streamed::copy(from, to, length),
             }
         }
         if timed {
@@ -288,14 +335,14 @@ impl Choice {
         true
     }
 
-    /// Notes where a copy of the first lap goes; the first trial begins behind the lap.
+    /// Tracks the targets of copies in the first lap; the first trial starts after that lap.
     fn walk_on(&mut self, to: *mut u8) {
         let ends = to.addr() <= self.last;
         self.left = if ends { self.trial() } else { u32::MAX };
         self.last = if ends { usize::MAX } else { to.addr() };
     }
 
-    /// A row is about to be written to `to` without a choice.
+    /// Counts a copy to `to` that a packer writes itself.
     fn pass(&mut self, to: *mut u8) {
         if self.last == usize::MAX {
             self.left -= 1;
@@ -304,22 +351,22 @@ impl Choice {
         }
     }
 
-    /// Copies in each way of a trial that follows copies in this way.
-    fn stretch_behind(&self, way: Way) -> u32 {
-        if way == Way::Streamed { self.lap } else { SHORT }
+    /// Copies per method in a trial that follows copies by method `way`.
+    fn stretch_behind(&self, way: StoreWay) -> u32 {
+        if way == StoreWay::Streamed { self.lap } else { SHORT }
     }
 
-    /// Whether the next copy is timed: at the end of each stretch of a trial, and now and then
-    /// between trials.
+    /// True if the next copy is to be timed: at the end of each stretch of a trial, and now and
+    /// then between trials.
     #[inline]
     fn is_timed(&self) -> bool {
         if self.is_in_trial() {
             return (self.left - 1) % self.stretch < TIMED as u32;
         }
-        self.left.is_multiple_of(WATCHED) && self.way != Way::Streamed && self.found > 0
+        self.left.is_multiple_of(WATCHED) && self.way != StoreWay::Streamed && self.found > 0
     }
 
-    fn enter(&mut self, way: Way, ticks: u64) {
+    fn enter(&mut self, way: StoreWay, ticks: u64) {
         if !self.is_in_trial() {
             return self.watch(ticks);
         }
@@ -331,7 +378,7 @@ impl Choice {
         }
     }
 
-    /// A copy between two trials took so long.
+    /// Records the time of a copy between two trials.
     fn watch(&mut self, ticks: u64) {
         let [quickest, slowest] = &mut self.lately;
         (*quickest, *slowest) = (ticks.min(*quickest), ticks.max(*slowest));
@@ -340,30 +387,30 @@ impl Choice {
             return;
         }
         if *quickest > CHANGE * self.found || *slowest < self.found / CHANGE {
-            self.tried = ALL;
+            self.tried = self.all;
             self.left = self.trial() + 1;
             self.rest = REST;
         }
         (self.lately, self.samples) = ([u64::MAX, 0], 0);
     }
 
-    /// The trial is over. The reader of streamed bytes finds them in memory, which takes it longer
-    /// than from a cache: only far cores, where other stores take many times as long, gain by that.
+    /// Ends a trial. The reader finds streamed bytes in memory, which takes it longer than from a
+    /// cache. Only distant cores gain by that, for which other stores take many times as long.
     #[cold]
     fn decide(&mut self) {
         let [ordinary, string, streamed] = self.medians;
         let cached = ordinary.min(string);
         let way = match () {
-            () if streamed < cached / GAIN => Way::Streamed,
-            () if string < ordinary => Way::String,
-            () => Way::Ordinary,
+            () if streamed < cached / GAIN => StoreWay::Streamed,
+            () if string < ordinary => StoreWay::String,
+            () => StoreWay::Ordinary,
         };
         let before = std::mem::replace(&mut self.way, way);
-        let longest = if way == Way::Streamed { LONGEST_STREAMED } else { LONGEST_REST };
+        let longest = if way == StoreWay::Streamed { LONGEST_STREAMED } else { LONGEST_REST };
         self.rest = if before == way { longest.min(2 * self.rest) } else { REST };
-        self.aside = way == Way::Streamed || cached < ordinary / ASIDE;
-        // What is slow is tried seldom. What was not tried counts as slow.
-        self.tried = if streamed < cached || self.rest == longest { ALL } else { CACHED };
+        self.aside = way == StoreWay::Streamed || cached < ordinary / ASIDE;
+        // Slow methods are tried seldom. A method that was not tried counts as slow.
+        self.tried = if streamed < cached || self.rest == longest { self.all } else { CACHED };
         self.stretch = self.stretch_behind(way);
         self.left = self.rest * self.lap + self.trial();
         self.found = cached;
@@ -372,7 +419,7 @@ impl Choice {
     }
 }
 
-/// The size class of a row; `None` where there is no choice.
+/// The size class of a length; `None` if there is no choice.
 #[inline]
 fn size_of_row(length: usize) -> Option<usize> {
     (length >= 1 << SHORTEST_LOG).then(|| ((length.ilog2() - SHORTEST_LOG) as usize).min(SIZES - 1))
@@ -384,8 +431,8 @@ mod tests {
 
     const WALK: usize = 64 << 10;
 
-    /// Runs one trial in which the ways take so long.
-    fn decided(choice: &mut Choice, ticks: [u64; 3]) -> Way {
+    /// Runs one trial in which the methods take these times.
+    fn decided(choice: &mut StoreChoice, ticks: [u64; 3]) -> StoreWay {
         choice.left = choice.left.min(choice.trial());
         let (mut timed, tried) = ([0; 3], choice.tried);
         while choice.left > 0 {
@@ -406,32 +453,33 @@ mod tests {
     fn the_way_follows_the_distance_of_the_cores() {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][3];
-        assert_eq!(choice.way(), Way::String, "before anything is known");
-        assert_eq!(decided(choice, [900, 800, 190]), Way::Streamed, "cores that share no cache");
+        assert_eq!(choice.way(), StoreWay::String, "before anything is known");
+        assert_eq!(decided(choice, [900, 800, 190]), StoreWay::Streamed, "cores that share no cache");
         assert_eq!(choice.left, (REST + 3) * choice.lap, "soon tried again, a lap in each way");
         assert!(choice.aside);
-        assert_eq!(decided(choice, [900, 800, 190]), Way::Streamed);
+        assert_eq!(decided(choice, [900, 800, 190]), StoreWay::Streamed);
         assert_eq!(choice.left, (2 * REST + 3) * choice.lap);
-        assert_eq!(decided(choice, [300, 350, 190]), Way::Ordinary, "the reader takes longer then");
-        assert_eq!(decided(choice, [100, 120, 190]), Way::Ordinary, "cores that share a cache");
+        assert_eq!(decided(choice, [300, 350, 190]), StoreWay::Ordinary, "the reader takes longer then");
+        assert_eq!(decided(choice, [100, 120, 190]), StoreWay::Ordinary, "cores that share a cache");
         assert!(!choice.aside);
         assert_eq!(choice.left, 2 * REST * choice.lap + 2 * SHORT, "streamed stores were slower");
-        assert_eq!(decided(choice, [100, 120, 190]), Way::Ordinary);
+        assert_eq!(decided(choice, [100, 120, 190]), StoreWay::Ordinary);
     }
 
     #[test]
     fn the_string_instruction_is_used_where_it_is_quicker() {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][2];
-        assert_eq!((decided(choice, [100, 90, 190]), choice.aside), (Way::String, false));
-        assert_eq!((decided(choice, [900, 250, 190]), choice.aside), (Way::String, true), "packers pack aside");
+        assert_eq!((decided(choice, [100, 90, 190]), choice.aside), (StoreWay::String, false));
+        assert_eq!((decided(choice, [900, 250, 190]), choice.aside), (StoreWay::String, true), "packers pack aside");
     }
 
-    /// Writes rows of 4 KiB to eight places in turn, by a packer or not.
+    /// Writes blocks of 4 KiB to eight positions in turn, by a packer or not.
     fn walk(stores: &mut Stores, laps: u32, packs: bool) {
         let (from, mut to) = (vec![7u8; 4096], vec![0u8; 8 * 4096]);
         for place in (0..laps).flat_map(|_| 0..8) {
-            // SAFETY: source and place have that length.
+            // SAFETY: `from` has 4096 bytes, and `to` has 4096 bytes at each of the eight
+            // positions.
             unsafe {
                 let place = to.as_mut_ptr().add(place * 4096);
                 match packs {
@@ -462,7 +510,7 @@ mod tests {
         let (from, mut to) = (vec![7u8; 4096], vec![0u8; 4096]);
         let mut stores = Stores::new(1, WALK);
         for _ in 0..2 {
-            // SAFETY: both rows have that length.
+            // SAFETY: both vectors have 4096 bytes.
             unsafe { stores.copy(0, from.as_ptr(), to.as_mut_ptr(), 4096) };
         }
         assert!(stores.readers[0][1].is_in_trial());
@@ -471,13 +519,13 @@ mod tests {
     #[test]
     fn a_trial_holds_for_all_lengths_that_had_none() {
         let mut stores = Stores::new(1, WALK);
-        assert_eq!(decided(&mut stores.readers[0][0], [100, 120, 190]), Way::Ordinary);
-        assert_eq!(decided(&mut stores.readers[0][2], [900, 800, 190]), Way::Streamed);
+        assert_eq!(decided(&mut stores.readers[0][0], [100, 120, 190]), StoreWay::Ordinary);
+        assert_eq!(decided(&mut stores.readers[0][2], [900, 800, 190]), StoreWay::Streamed);
         stores.spread(0, 2);
         let [known, others @ ..] = stores.readers[0];
-        assert_eq!((known.way, known.aside), (Way::Ordinary, false));
+        assert_eq!((known.way, known.aside), (StoreWay::Ordinary, false));
         for choice in others {
-            assert_eq!((choice.way, choice.aside, choice.stretch), (Way::Streamed, true, choice.lap));
+            assert_eq!((choice.way, choice.aside, choice.stretch), (StoreWay::Streamed, true, choice.lap));
         }
         assert!(stores.is_far(0));
     }
@@ -487,7 +535,7 @@ mod tests {
         let mut stores = Stores::new(1, WALK);
         let choice = &mut stores.readers[0][0];
         let tried: Vec<bool> =
-            (0..20).map(|_| decided(choice, [100, 90, 190]) == Way::String && choice.tried == ALL).collect();
+            (0..20).map(|_| decided(choice, [100, 90, 190]) == StoreWay::String && choice.tried == ALL).collect();
         assert!(!tried[0] && tried.contains(&true));
     }
 
@@ -495,10 +543,10 @@ mod tests {
     fn a_change_between_trials_begins_one() {
         let mut stores = Stores::new(1, 16 * WALK);
         let choice = &mut stores.readers[0][1];
-        assert_eq!(decided(choice, [100, 110, 190]), Way::Ordinary);
+        assert_eq!(decided(choice, [100, 110, 190]), StoreWay::Ordinary);
         choice.rest = LONGEST_REST;
         choice.left += LONGEST_REST * choice.lap;
-        let copies = |ticks: &mut dyn FnMut(u32) -> u64, choice: &mut Choice| {
+        let copies = |ticks: &mut dyn FnMut(u32) -> u64, choice: &mut StoreChoice| {
             (0..4 * SAMPLES * WATCHED).position(|number| {
                 if choice.is_timed() {
                     choice.enter(choice.way(), ticks(number));
@@ -530,7 +578,7 @@ mod tests {
                 }
                 to.fill(0xa5);
                 let source = &from[round..round + length];
-                // SAFETY: source and target have that length.
+                // SAFETY: `source` and `to` have at least `length` bytes.
                 unsafe {
                     match round % 2 {
                         0 => stores.copy(1, source.as_ptr(), to.as_mut_ptr(), length),

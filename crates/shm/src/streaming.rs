@@ -1,78 +1,84 @@
-//! Long messages into memory that no cache holds are stored past the caches: an ordinary store
+//! Stores long messages into memory that no cache holds with non-temporal stores: an ordinary store
 //! would first fetch each line from memory.
 //!
-//! Whether a cache holds the target is seen by the time that its chunks take: when several in a row
-//! take far longer than the quickest one ever, some are streamed for a trial, and the quicker way
-//! is kept. Now and then the other way is tried again. So a message into warm memory is streamed
-//! only where the machine has become slower since, and streams are quicker even so; buffers that
-//! change are noticed within one message.
+//! The time that chunks take shows whether a cache holds the target. If several consecutive chunks
+//! take far longer than the fastest one ever, some are streamed as a trial, and the faster method
+//! is kept. Now and then the other method is tried again. A message into warm memory is therefore
+//! streamed only if the machine has become slower since and streaming is faster even then; a change
+//! of buffers is noticed within one message.
 
 use crate::streamed;
-use towpath_transport::copy;
 use towpath_transport::ticks::ticks;
 
-/// A chunk is slow when it takes so many times as long as the quickest.
+/// A chunk is slow if it takes this many times as long as the fastest one.
 const SLOW: u64 = 2;
-/// Chunks that are compared.
+/// Number of chunks that are compared.
 const TRIAL: u32 = 4;
 /// Chunks between two trials.
 const REST: u32 = 96;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum StreamWay {
     Ordinary,
     Streamed,
 }
 
-/// What was seen of long chunks.
+/// Statistics of the chunks of long messages.
 #[derive(Debug)]
 pub(crate) struct Streaming {
-    way: Way,
-    /// Ticks of the quickest ordinary copy of 64 KiB.
+    way: StreamWay,
+    /// Ticks of the fastest ordinary copy of 64 KiB.
     quickest: u64,
-    /// A trial of the other way, and the best of the way before.
+    /// Set during a trial of the other method: the best time of the previous one.
     trial: Option<u64>,
-    /// The best of the chunks that are being compared, and how many.
+    /// The best time of the chunks that are being compared, and their number.
     best: u64,
     chunks: u32,
-    /// Chunks before anything is compared again.
+    /// Chunks until anything is compared again.
     rest: u32,
 }
 
 impl Streaming {
     pub(crate) fn new() -> Streaming {
-        Streaming { way: Way::Ordinary, quickest: u64::MAX, trial: None, best: u64::MAX, chunks: 0, rest: 0 }
+        Streaming { way: StreamWay::Ordinary, quickest: u64::MAX, trial: None, best: u64::MAX, chunks: 0, rest: 0 }
     }
 
-    /// Copies a chunk of a long message.
+    /// Copies a chunk of a long message, by `ordinary` unless it is streamed.
     ///
     /// # Safety
     /// `from` must be readable and `to` writable for `length` bytes, without overlap.
-    pub(crate) unsafe fn copy(&mut self, from: *const u8, to: *mut u8, length: usize) {
+    pub(crate) unsafe fn copy(
+        &mut self,
+        from: *const u8,
+        to: *mut u8,
+        length: usize,
+        ordinary: impl FnOnce(*const u8, *mut u8, usize),
+    ) {
         let way = self.next();
         let started = ticks();
-        // SAFETY: handed through.
+        // SAFETY: `from` is readable and `to` writable for `length` bytes, without overlap (this
+        // function's contract).
         unsafe {
             match way {
-                Way::Ordinary => copy::fetch(from, to, length),
-                Way::Streamed => streamed::copy(from, to, length),
+                StreamWay::Ordinary => ordinary(from, to, length),
+                StreamWay::Streamed => streamed::copy(from, to, length),
             }
         }
         self.enter(way, ticks().wrapping_sub(started).saturating_mul(1 << 16) / length.max(1) as u64);
     }
 
-    /// How the next chunk is copied.
-    fn next(&self) -> Way {
+    /// The method for the next chunk.
+    fn next(&self) -> StreamWay {
         match (self.way, self.trial) {
             (way, None) => way,
-            (Way::Ordinary, Some(_)) => Way::Streamed,
-            (Way::Streamed, Some(_)) => Way::Ordinary,
+            (StreamWay::Ordinary, Some(_)) => StreamWay::Streamed,
+            (StreamWay::Streamed, Some(_)) => StreamWay::Ordinary,
         }
     }
 
-    /// A chunk took so long.
-    fn enter(&mut self, way: Way, ticks: u64) {
-        if way == Way::Ordinary {
+    /// Records the time of a chunk.
+    fn enter(&mut self, way: StreamWay, ticks: u64) {
+        if way == StreamWay::Ordinary {
             self.quickest = self.quickest.min(ticks);
         }
         if let Some(before) = self.trial {
@@ -84,14 +90,14 @@ impl Streaming {
             }
         } else if self.rest > 0 {
             self.rest -= 1;
-        } else if self.way == Way::Ordinary && ticks <= self.quickest.saturating_mul(SLOW) {
+        } else if self.way == StreamWay::Ordinary && ticks <= self.quickest.saturating_mul(SLOW) {
             self.begin(None, 0);
         } else if self.compare(ticks) {
             self.begin(Some(self.best), 0);
         }
     }
 
-    /// One more of the chunks that are compared; true when there are enough.
+    /// Adds a chunk to those that are compared; true if there are enough.
     fn compare(&mut self, ticks: u64) -> bool {
         self.best = self.best.min(ticks);
         self.chunks += 1;
@@ -107,13 +113,13 @@ impl Streaming {
 mod tests {
     use super::*;
 
-    /// How many of `chunks` are streamed when the two ways take so long.
+    /// Number of `chunks` that are streamed if the two methods take these times.
     fn streamed(streaming: &mut Streaming, chunks: u32, ordinary: u64, past: u64) -> u32 {
         let mut count = 0;
         for _ in 0..chunks {
             let way = streaming.next();
-            count += u32::from(way == Way::Streamed);
-            streaming.enter(way, if way == Way::Streamed { past } else { ordinary });
+            count += u32::from(way == StreamWay::Streamed);
+            streaming.enter(way, if way == StreamWay::Streamed { past } else { ordinary });
         }
         count
     }
